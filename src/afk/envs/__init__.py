@@ -1,0 +1,1 @@
+"""Queryable environments: they emit what is seen and what was answered, and know nothing of agents."""

@@ -1,0 +1,177 @@
+"""The contract of a queryable environment, and batches of it that never stop.
+
+An environment is a few pure functions over single states; `jax.vmap` makes functions over batches of them.
+``reset(key)`` draws a level and gives its first observation; ``step(state, action)`` advances one episode,
+and does nothing special when it ends.
+
+A `Batch` never stops: where an episode ends, the next level is taken from a `Pool` that was drawn in bulk,
+since drawing a level costs much more than a step. The time step that ended the episode keeps its last
+observation, and the batch holds the first observation of the next.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any, Generic, TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from afk.language import Vocabulary
+
+StateT = TypeVar("StateT", bound=eqx.Module)
+_DRAWS = 1024  # levels drawn at once for a pool
+_HOPELESS = 64  # this many times that many draws without a sound level: there is none
+
+
+class TimeStep(eqx.Module):
+    """What a step gives.
+
+    Attributes:
+        observation: a pytree of arrays: what is seen, what was answered, what is to be done.
+        reward: () float32, r_env; no bonus of any agent's.
+        terminated: () bool, the episode ended in success or in a mistake.
+        truncated: () bool, the episode ran out of steps.
+        success: () bool, the task is done.
+    """
+
+    observation: Any
+    reward: jax.Array
+    terminated: jax.Array
+    truncated: jax.Array
+    success: jax.Array
+
+    @property
+    def done(self) -> jax.Array:
+        """Whether the episode is over."""
+        return self.terminated | self.truncated
+
+
+class Environment(ABC, Generic[StateT]):
+    """A queryable environment (paper, section 2.1): what is seen and what was answered, for acts and queries.
+
+    Attributes:
+        name: what it is registered as.
+        vocabulary: the words of its queries and answers.
+        action_sizes: how many values each component of an action takes.
+    """
+
+    name: str
+    vocabulary: Vocabulary
+    action_sizes: tuple[int, ...]
+
+    @abstractmethod
+    def draw(self, key: jax.Array) -> tuple[StateT, jax.Array]:
+        """Draw the first state of an episode, and say whether it may be played."""
+
+    @abstractmethod
+    def observe(self, state: StateT) -> Any:
+        """The first observation of an episode."""
+
+    @abstractmethod
+    def step(self, state: StateT, action: jax.Array) -> tuple[StateT, TimeStep]:
+        """Act or ask; `action` is an integer vector with a value for each of `action_sizes`."""
+
+    def reset(self, key: jax.Array) -> tuple[StateT, Any]:
+        """Draw levels until one is sound; returns its first state and its first observation."""
+
+        def redraw(carry: tuple[jax.Array, StateT, jax.Array]) -> tuple[jax.Array, StateT, jax.Array]:
+            key, draw_key = jax.random.split(carry[0])
+            return key, *self.draw(draw_key)
+
+        key, draw_key = jax.random.split(key)
+        carry = (key, *self.draw(draw_key))
+        _, state, _ = jax.lax.while_loop(lambda carry: ~carry[2], redraw, carry)
+        return state, self.observe(state)
+
+    def check_action(self, action: Any) -> np.ndarray:
+        """An action, or a batch of them, as int32 (..., components); a ValueError if it is out of range."""
+        array = np.asarray(action)
+        sizes = np.array(self.action_sizes)
+        if not np.issubdtype(array.dtype, np.integer) or array.shape[-1:] != sizes.shape:
+            raise ValueError(f"an action is {len(sizes)} integers below {self.action_sizes}, not {action!r}")
+        if ((array < 0) | (array >= sizes)).any():
+            raise ValueError(
+                f"action {array.tolist()} is out of range: each number is from 0 to below {self.action_sizes}"
+            )
+        return array.astype(np.int32)
+
+
+class Pool(eqx.Module, Generic[StateT]):
+    """Levels drawn in bulk: states and first observations, with a leading axis."""
+
+    states: StateT
+    observations: Any
+
+    @property
+    def size(self) -> int:
+        """How many levels there are."""
+        return jax.tree.leaves(self.states)[0].shape[0]
+
+
+class Batch(eqx.Module, Generic[StateT]):
+    """Episodes under way, with a leading axis.
+
+    Attributes:
+        states: where they stand.
+        observations: what to act on next.
+        cursor: (batch,) int32, the level in the pool that each of them plays.
+    """
+
+    states: StateT
+    observations: Any
+    cursor: jax.Array
+
+
+def draw_pool(env: Environment[StateT], key: jax.Array, size: int) -> Pool[StateT]:
+    """Draw sound levels in bulk."""
+    if size < 1:
+        raise ValueError(f"a pool holds at least one level, not {size}")
+    draw = eqx.filter_jit(lambda key: jax.vmap(env.draw)(jax.random.split(key, _DRAWS)))
+    drawn, found = [], 0
+    for round_key in jax.random.split(key, 2 * size // _DRAWS * _HOPELESS + _HOPELESS):
+        states, sound = jax.device_get(draw(round_key))
+        drawn.append(jax.tree.map(lambda leaf, sound=sound: leaf[sound], states))
+        found += int(sound.sum())
+        if found >= size:
+            break
+    else:
+        raise ValueError(
+            f"{env.name}: hardly any draw gives a sound level; make rooms larger or things fewer"
+        )
+    states = jax.tree.map(lambda *leaves: jnp.asarray(np.concatenate(leaves)[:size]), *drawn)
+    return Pool(states, eqx.filter_jit(jax.vmap(env.observe))(states))
+
+
+def start_batch(pool: Pool[StateT], size: int) -> Batch[StateT]:
+    """Start episodes in the first levels of a pool."""
+    cursor = jnp.arange(size, dtype=jnp.int32) % pool.size
+    states, observations = jax.tree.map(lambda leaf: leaf[cursor], (pool.states, pool.observations))
+    return Batch(states, observations, cursor)
+
+
+def advance(
+    env: Environment[StateT], pool: Pool[StateT], batch: Batch[StateT], actions: jax.Array
+) -> tuple[Batch[StateT], TimeStep]:
+    """Step every episode, and replace those that ended by the next level of the pool.
+
+    Args:
+        env: the environment.
+        pool: the levels; each episode of the batch goes through its own share of them.
+        batch: episodes under way.
+        actions: (batch, components) int.
+
+    Returns:
+        The batch after the step, and what the step gave: where an episode ended, its last observation.
+    """
+    states, time_step = jax.vmap(env.step)(batch.states, actions)
+    cursor = jnp.where(time_step.done, (batch.cursor + len(batch.cursor)) % pool.size, batch.cursor)
+
+    def renew(fresh: jax.Array, leaf: jax.Array) -> jax.Array:
+        done = time_step.done.reshape(-1, *[1] * (leaf.ndim - 1))
+        return jnp.where(done, fresh[cursor], leaf)
+
+    states, observations = jax.tree.map(
+        renew, (pool.states, pool.observations), (states, time_step.observation)
+    )
+    return Batch(states, observations, cursor), time_step

@@ -1,0 +1,219 @@
+"""The four clauses that tasks are made of (paper, section 2.2 and appendix A.1), and the green square.
+
+A clause is data. It says how many things or keys a layout must hold and what must be asked, and given a
+layout its `tell` writes on the `Story`: what its things are, its facts, its words of the instruction, its
+good queries, and what succeeds or fails.
+"""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from afk.envs.qbabyai import cells
+from afk.envs.qbabyai.rivers import TILE_COLOURS
+from afk.envs.qbabyai.state import FACE, OPEN_BOX, STAND_ON
+from afk.envs.qbabyai.story import ANYTHING, Story, Word, colour_word, kind_word, name_word, sentence
+from afk.envs.qbabyai.words import RESPONSE_LENGTH
+from afk.knowledge.facts import ON_THE_SPOT
+
+KINDS = {"key": cells.KEY, "ball": cells.BALL, "box": cells.BOX}
+_NOISE = ("", "different from tim,", "while red ball in the kitchen,")
+
+
+@dataclass(frozen=True)
+class Danger:
+    """Tiles of one of two colours end the episode; rivers of both run through every room."""
+
+    title = "Danger"
+    symbol = "S"
+
+    def questions(self, rooms: int) -> tuple[str, ...]:
+        """What must be asked, in words."""
+        return ("what danger zone",)
+
+    def tell(self, story: Story, key: jax.Array) -> None:
+        """Which of the two colours is dangerous."""
+        danger = jnp.asarray(TILE_COLOURS)[jax.random.randint(key, (), 0, 2)]
+        story.rules["danger"] = danger
+        story.tell(("what", "danger", "zone"), "danger zone is", colour_word(danger))
+        story.want(("what", "danger", "zone"))
+        story.instruct("avoid danger zone")
+
+
+@dataclass(frozen=True)
+class OpenDoor:
+    """A lock that one of several keys opens; the oracle tells which, but only next to the locked door.
+
+    Attributes:
+        keys: how many keys there are.
+        keys_apart: whether they lie in rooms of their own; they lie where the agent starts otherwise.
+    """
+
+    keys: int = 3
+    keys_apart: bool = False
+    title = "Open Door"
+    symbol = "H"
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.keys <= 4:
+            raise ValueError(f"Open Door has 1 to 4 keys, not {self.keys}")
+
+    def questions(self, rooms: int) -> tuple[str, ...]:
+        """What must be asked, in words."""
+        return ("what key", "where COLOUR key") if self.keys_apart else ("what key",)
+
+    def tell(self, story: Story, key: jax.Array) -> None:
+        """Which key fits; keys differ in colour."""
+        colours_key, which_key = jax.random.split(key)
+        colours = jax.random.permutation(colours_key, len(cells.COLOURS))[: self.keys]
+        story.key_colours = story.key_colours.at[colours].set(True)
+        fitting = colours[jax.random.randint(which_key, (), 0, self.keys)]
+        for position, colour in zip(story.layout.keys, colours, strict=True):
+            story.place(position, cells.KEY, colour)
+        story.rules["key_colour"] = fitting
+        what = ("what", ANYTHING, "key")
+        story.tell(what, colour_word(fitting), "key to the door", scope=ON_THE_SPOT)
+        story.want(what)
+        if self.keys_apart:
+            story.want(("where", colour_word(fitting), "key"))
+        story.instruct("find the key to the door")
+
+
+@dataclass(frozen=True)
+class ObjectInBox:
+    """Two suitcases with a ball in each; opening one ends the episode, and only one holds the toy."""
+
+    things = 2
+    title = "Object in Box"
+    symbol = "C"
+
+    def questions(self, rooms: int) -> tuple[str, ...]:
+        """What must be asked, in words."""
+        chain = ("what NAME toy", "where COLOUR ball", "what NAME suitcase")
+        return (*chain, "where COLOUR box") if rooms > 1 else chain
+
+    def tell(self, story: Story, key: jax.Array) -> None:
+        """Whose toy is which ball, and whose suitcase is which box: each person's toy is in the other's."""
+        draws_key, noise_key = jax.random.split(key)
+        wanted, toy_swap, box_swap = jax.random.bits(draws_key, (3,), jnp.uint8).astype(jnp.int32) & 1
+        colours = jnp.asarray([cells.BLUE, cells.GREEN])
+        noises = jax.random.randint(noise_key, (4,), 0, len(_NOISE))
+        people = jnp.arange(2)
+        toys, boxes = colours[people ^ toy_swap], colours[people ^ box_swap]
+        for person in range(2):
+            other, toy = name_word(1 - person), colour_word(toys[person])
+            box = colour_word(boxes[1 - person])
+            story.tell(("what", name_word(person), "toy"), name_word(person), "toy is", toy, "ball")
+            story.tell_if(
+                jnp.bool_(True),
+                ("where", toy, "ball"),
+                _with_noise(noises[person], toy, "ball in", other, "suitcase"),
+            )
+            story.tell_if(
+                jnp.bool_(True),
+                ("what", other, "suitcase"),
+                _with_noise(noises[2 + person], other, "suitcase is", box, "box"),
+            )
+            story.contents = story.contents.at[boxes[1 - person]].set(cells.BALL * 8 + toys[person])
+        for position, colour in zip(story.layout.things, colours, strict=True):
+            story.place(position, cells.BOX, colour)
+        story.has_toys = True
+        story.rules |= {"goal": OPEN_BOX, "target": cells.BOX * 8 + boxes[1 - wanted], "wrong_box_ends": True}
+        story.want(("what", name_word(wanted), "toy"))
+        story.want(("where", colour_word(toys[wanted]), "ball"))
+        story.want(("what", name_word(1 - wanted), "suitcase"))
+        if story.plan.rooms > 1:
+            story.want(("where", colour_word(boxes[1 - wanted]), "box"))
+        story.instruct("find", name_word(wanted), "toy")
+
+
+@dataclass(frozen=True)
+class GoToFavorite:
+    """Several distinct objects, two of which are somebody's favourite toy; success is to face the right one.
+
+    Attributes:
+        objects: how many there are.
+        kinds: what they may be.
+        colours: what colours they may have.
+    """
+
+    objects: int = 3
+    kinds: tuple[str, ...] = ("ball", "box")
+    colours: tuple[str, ...] = ("blue", "green")
+    title = "Go to Favorite"
+    symbol = "D"
+
+    def __post_init__(self) -> None:
+        for what, given, allowed in (("kind", self.kinds, KINDS), ("colour", self.colours, cells.COLOURS)):
+            for each in given:
+                if each not in allowed:
+                    raise ValueError(
+                        f"Go to Favorite: unknown {what} {each!r}; it is one of {', '.join(allowed)}"
+                    )
+        most = min(6, len(set(self.kinds)) * len(set(self.colours)))
+        if not 2 <= self.objects <= most:
+            raise ValueError(
+                f"Go to Favorite has 2 to {most} objects of these kinds and colours, not {self.objects}"
+            )
+
+    @property
+    def things(self) -> int:
+        """How many things could be the target."""
+        return self.objects
+
+    def questions(self, rooms: int) -> tuple[str, ...]:
+        """What must be asked, in words."""
+        return ("what NAME toy", "where COLOUR KIND") if rooms > 1 else ("what NAME toy",)
+
+    def tell(self, story: Story, key: jax.Array) -> None:
+        """What the objects are, none of them like a key of the lock, and whose favourites two of them are."""
+        objects_key, owners_key, wanted_key = jax.random.split(key, 3)
+        choices = jnp.asarray(
+            np.array(
+                [(KINDS[kind], cells.COLOURS.index(colour)) for kind in self.kinds for colour in self.colours]
+            )
+        )
+        clashes = (choices[:, 0] == cells.KEY) & story.key_colours[choices[:, 1]]
+        order = jax.random.uniform(objects_key, (len(choices),)) + clashes
+        things = choices[jnp.argsort(order)[: self.objects]]
+        favourites = things[jax.random.permutation(owners_key, self.objects)[:2]]
+        for position, (kind, colour) in zip(story.layout.things, things, strict=True):
+            story.place(position, kind, colour)
+        for person, (kind, colour) in enumerate(favourites):
+            who = name_word(person)
+            story.tell(("what", who, "toy"), who, "toy is", colour_word(colour), kind_word(kind))
+        story.has_toys = True
+        wanted = jax.random.randint(wanted_key, (), 0, 2)
+        kind, colour = favourites[wanted]
+        story.rules |= {"goal": FACE, "target": kind * 8 + colour}
+        story.want(("what", name_word(wanted), "toy"))
+        if story.plan.rooms > 1:
+            story.want(("where", colour_word(colour), kind_word(kind)))
+        story.instruct("go to", name_word(wanted), "toy")
+
+
+@dataclass(frozen=True)
+class GreenSquare:
+    """A square to stand on: where a task with danger leads when nothing else is sought."""
+
+    things = 1
+
+    def questions(self, rooms: int) -> tuple[str, ...]:
+        """Nothing: it is in sight, or behind the lock."""
+        return ()
+
+    def tell(self, story: Story, key: jax.Array) -> None:
+        """Where it leads; there is nothing to draw."""
+        story.place(story.layout.things[0], cells.SQUARE, jnp.int32(cells.GREEN))
+        story.rules |= {"goal": STAND_ON, "target": cells.GREEN_SQUARE}
+        story.instruct("go to the green square")
+
+
+Clause = ObjectInBox | Danger | GoToFavorite | OpenDoor
+
+
+def _with_noise(which: jax.Array, *answer: Word) -> jax.Array:
+    """An answer behind one of the noise clauses, or none: (12,) uint8."""
+    return jnp.stack([sentence(noise, *answer, length=RESPONSE_LENGTH) for noise in _NOISE])[which]

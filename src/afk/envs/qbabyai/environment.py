@@ -1,0 +1,44 @@
+"""Q-BabyAI as a queryable environment."""
+
+import jax
+import jax.numpy as jnp
+
+from afk.envs.base import Environment, TimeStep
+from afk.envs.qbabyai import cells, dynamics
+from afk.envs.qbabyai.state import Observation, State
+from afk.envs.qbabyai.tasks import Task
+from afk.envs.qbabyai.view import look
+from afk.envs.qbabyai.words import SILENCE, VOCABULARY
+
+
+class QBabyAI(Environment[State]):
+    """A task as an environment; actions are ``<switch, physical, func, adj, noun>``."""
+
+    vocabulary = VOCABULARY
+    action_sizes = (
+        *(2, len(cells.ACTIONS)),
+        *(len(VOCABULARY.functions), len(VOCABULARY.adjectives), len(VOCABULARY.nouns)),
+    )
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.name = task.name
+
+    def draw(self, key: jax.Array) -> tuple[State, jax.Array]:
+        """Draw a level; see `Task.draw`."""
+        return self.task.draw(key)
+
+    def observe(self, state: State) -> Observation:
+        """What the agent sees before it has asked anything."""
+        return Observation(look(state), state.level.mission, jnp.asarray(SILENCE))
+
+    def step(self, state: State, action: jax.Array) -> tuple[State, TimeStep]:
+        """Act or ask; see `afk.envs.qbabyai.dynamics.step`."""
+        state, outcome = dynamics.step(state, action)
+        return state, TimeStep(
+            observation=Observation(look(state), state.level.mission, outcome.response),
+            reward=outcome.reward,
+            terminated=outcome.success | outcome.failure,
+            truncated=outcome.timeout,
+            success=outcome.success,
+        )

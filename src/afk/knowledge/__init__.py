@@ -1,0 +1,1 @@
+"""Knowledge sources: what they know, and how they are asked."""
