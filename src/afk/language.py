@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 PAD = 0
 NONE = "none"  # the adjective of a noun that has none
@@ -74,7 +75,7 @@ class Vocabulary:
             raise ValueError(f"{text!r} has {len(numbers)} tokens, at most {length} fit")
         return np.array(numbers + [PAD] * (length - len(numbers)), np.uint8)
 
-    def decode(self, numbers: np.ndarray) -> str:
+    def decode(self, numbers: ArrayLike) -> str:
         """The sentence that a (length,) row of tokens stands for."""
         words = [self.tokens[int(number)] for number in np.asarray(numbers) if number != PAD]
         return " ".join(words).replace(" ,", ",")

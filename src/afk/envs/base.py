@@ -10,6 +10,8 @@ observation, and the batch holds the first observation of the next.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 import equinox as eqx
@@ -22,6 +24,27 @@ from afk.language import Vocabulary
 StateT = TypeVar("StateT", bound=eqx.Module)
 _DRAWS = 1024  # levels drawn at once for a pool
 _HOPELESS = 64  # this many times that many draws without a sound level: there is none
+_COMPILE_QUICKLY = {
+    "xla_backend_optimization_level": 0,
+    "xla_llvm_disable_expensive_passes": True,
+    "xla_cpu_use_fusion_emitters": False,
+}
+
+
+class Tally(eqx.Module):
+    """What an episode amounts to so far; final when the episode is over.
+
+    Attributes:
+        steps: () int32, queries included.
+        queries: () int32, n_tot, duplicates counted.
+        good: () int32, n_g, good queries that were asked and answered, duplicates not counted.
+        wanted: () int32, |Q_t|.
+    """
+
+    steps: jax.Array
+    queries: jax.Array
+    good: jax.Array
+    wanted: jax.Array
 
 
 class TimeStep(eqx.Module):
@@ -33,6 +56,7 @@ class TimeStep(eqx.Module):
         terminated: () bool, the episode ended in success or in a mistake.
         truncated: () bool, the episode ran out of steps.
         success: () bool, the task is done.
+        tally: the episode's counts.
     """
 
     observation: Any
@@ -40,6 +64,7 @@ class TimeStep(eqx.Module):
     terminated: jax.Array
     truncated: jax.Array
     success: jax.Array
+    tally: Tally
 
     @property
     def done(self) -> jax.Array:
@@ -79,9 +104,9 @@ class Environment(ABC, Generic[StateT]):
             key, draw_key = jax.random.split(carry[0])
             return key, *self.draw(draw_key)
 
-        key, draw_key = jax.random.split(key)
-        carry = (key, *self.draw(draw_key))
-        _, state, _ = jax.lax.while_loop(lambda carry: ~carry[2], redraw, carry)
+        shapes, _ = jax.eval_shape(self.draw, key)
+        blank = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+        _, state, _ = jax.lax.while_loop(lambda carry: ~carry[2], redraw, (key, blank, jnp.bool_(False)))
         return state, self.observe(state)
 
     def check_action(self, action: Any) -> np.ndarray:
@@ -127,7 +152,8 @@ def draw_pool(env: Environment[StateT], key: jax.Array, size: int) -> Pool[State
     """Draw sound levels in bulk."""
     if size < 1:
         raise ValueError(f"a pool holds at least one level, not {size}")
-    draw = eqx.filter_jit(lambda key: jax.vmap(env.draw)(jax.random.split(key, _DRAWS)))
+    # On a CPU a few levels are drawn sooner than a fast program to draw them is compiled.
+    draw, observe = _compiled(env, quickly=jax.default_backend() == "cpu" and size <= _DRAWS)
     drawn, found = [], 0
     for round_key in jax.random.split(key, 2 * size // _DRAWS * _HOPELESS + _HOPELESS):
         states, sound = jax.device_get(draw(round_key))
@@ -140,7 +166,15 @@ def draw_pool(env: Environment[StateT], key: jax.Array, size: int) -> Pool[State
             f"{env.name}: hardly any draw gives a sound level; make rooms larger or things fewer"
         )
     states = jax.tree.map(lambda *leaves: jnp.asarray(np.concatenate(leaves)[:size]), *drawn)
-    return Pool(states, eqx.filter_jit(jax.vmap(env.observe))(states))
+    return Pool(states, observe(states))
+
+
+@lru_cache(maxsize=64)
+def _compiled(env: Environment, *, quickly: bool) -> tuple[Callable, Callable]:
+    """Functions that draw levels and observe them; equal environments share them."""
+    options = _COMPILE_QUICKLY if quickly else None
+    draw = jax.jit(lambda key: jax.vmap(env.draw)(jax.random.split(key, _DRAWS)), compiler_options=options)
+    return draw, jax.jit(jax.vmap(env.observe))
 
 
 def start_batch(pool: Pool[StateT], size: int) -> Batch[StateT]:
@@ -157,7 +191,7 @@ def advance(
 
     Args:
         env: the environment.
-        pool: the levels; each episode of the batch goes through its own share of them.
+        pool: the levels; where an episode ends, the next level is as many further as the batch is large.
         batch: episodes under way.
         actions: (batch, components) int.
 

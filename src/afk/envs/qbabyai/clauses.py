@@ -150,9 +150,11 @@ class GoToFavorite:
             for each in given:
                 if each not in allowed:
                     raise ValueError(
-                        f"Go to Favorite: unknown {what} {each!r}; it is one of {', '.join(allowed)}"
+                        f"Go to Favorite: unknown {what} {each!r}, not one of {', '.join(allowed)}"
                     )
-        most = min(6, len(set(self.kinds)) * len(set(self.colours)))
+            if len(set(given)) < len(given):
+                raise ValueError(f"Go to Favorite: each {what} is named once, not as in {', '.join(given)}")
+        most = min(6, len(self.kinds) * len(self.colours))
         if not 2 <= self.objects <= most:
             raise ValueError(
                 f"Go to Favorite has 2 to {most} objects of these kinds and colours, not {self.objects}"

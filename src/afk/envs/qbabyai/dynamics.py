@@ -138,10 +138,10 @@ def _judge(before: State, state: State, opened_box: jax.Array, response: jax.Arr
         FACE: state.grid[ahead[1], ahead[0]] == level.target,
         UNLOCK: state.unlocked,
     }
-    success = jnp.stack([(level.goal == goal) & done for goal, done in reached.items()]).any()
     in_danger = underfoot == cells.cell(cells.TILE, level.danger.astype(jnp.uint8))
     wrong_box = level.wrong_box_ends & (opened_box != cells.EMPTY) & (opened_box != level.target)
-    failure = (in_danger | wrong_box) & ~success
+    failure = in_danger | wrong_box
+    success = jnp.stack([(level.goal == goal) & done for goal, done in reached.items()]).any() & ~failure
     pays = success | (level.unlocking_pays & state.unlocked & ~before.unlocked)
     reward = pays * (1.0 - 0.9 * state.step / level.max_steps)
     timeout = (state.step >= level.max_steps) & ~success & ~failure

@@ -3,12 +3,13 @@
 import jax
 import jax.numpy as jnp
 
-from afk.envs.base import Environment, TimeStep
+from afk.envs.base import Environment, Tally, TimeStep
 from afk.envs.qbabyai import cells, dynamics
 from afk.envs.qbabyai.state import Observation, State
 from afk.envs.qbabyai.tasks import Task
 from afk.envs.qbabyai.view import look
 from afk.envs.qbabyai.words import SILENCE, VOCABULARY
+from afk.knowledge.facts import UNUSED
 
 
 class QBabyAI(Environment[State]):
@@ -23,6 +24,12 @@ class QBabyAI(Environment[State]):
     def __init__(self, task: Task) -> None:
         self.task = task
         self.name = task.name
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.task == getattr(other, "task", None)
+
+    def __hash__(self) -> int:
+        return hash(self.task)
 
     def draw(self, key: jax.Array) -> tuple[State, jax.Array]:
         """Draw a level; see `Task.draw`."""
@@ -41,4 +48,10 @@ class QBabyAI(Environment[State]):
             terminated=outcome.success | outcome.failure,
             truncated=outcome.timeout,
             success=outcome.success,
+            tally=Tally(
+                steps=state.step,
+                queries=state.queries,
+                good=state.asked.sum(),
+                wanted=(state.level.good_queries[:, 0] != UNUSED).sum(),
+            ),
         )

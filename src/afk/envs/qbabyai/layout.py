@@ -167,16 +167,15 @@ def _is_sound(needs: Needs, layout: Layout, walls: jax.Array) -> jax.Array:
 
 
 def _can_solve(layout: Layout, walkable: jax.Array, *, every: bool) -> jax.Array:
-    """Whether every (or any) key can be taken and, through one lock, every (or any) thing be reached."""
+    """Whether every (or any) key can be taken and, with it, every (or any) thing be reached."""
     # An unlocked door is masked out as if it lay in the corner, which is wall.
     locks = _mask(walkable.shape, layout.doors * layout.locked[:, None])
-    before = flood(_mask(walkable.shape, layout.agent[None]), walkable & ~locks)
-    entered = spread(before) & locks
-    after = flood(before | entered, (walkable & ~locks) | entered)
+    start = _mask(walkable.shape, layout.agent[None])
+    before, after = flood(start, walkable & ~locks), flood(start, walkable)  # one key opens every lock
     quantify = jnp.all if every else jnp.any
     can_take = _near(before, layout.keys)
     can_reach = _near(after, layout.things)
-    has_lock = entered.any() | ~layout.locked.any()
+    has_lock = (spread(before) & locks).any() | ~layout.locked.any()
     return (
         (quantify(can_take) | (can_take.size == 0)) & (quantify(can_reach) | (can_reach.size == 0)) & has_lock
     )

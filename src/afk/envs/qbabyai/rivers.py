@@ -1,6 +1,6 @@
 """Rivers of coloured tiles, the obstacle of Danger.
 
-A river runs from wall to wall along every second line of a room, so that doors and corners stay dry. One to
+A river runs from wall to wall along every second line of a room, so that corners stay dry. One to
 three of them run through a room; each tile has one of two colours. A colouring is sound if one can walk
 between any two dry cells of the room whichever colour is dangerous, so that it does not give the danger away.
 Sound colourings are rare where three rivers cross (one in thirty): they are found once on the host.

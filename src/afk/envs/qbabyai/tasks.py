@@ -40,6 +40,18 @@ class Task:
             raise ValueError(f"task {self.name!r}: Open Door needs at least two rooms")
         if Danger in kinds and self.plan.room_size < 5:
             raise ValueError(f"task {self.name!r}: Danger needs rooms of size 5 or more")
+        if self.lock and isinstance(self.destination, GoToFavorite):
+            self._check_keys(self.lock, self.destination)
+
+    def _check_keys(self, lock: OpenDoor, favorite: GoToFavorite) -> None:
+        """Refuse favourites that would have to look like a key of the lock."""
+        choices = len(favorite.kinds) * len(favorite.colours)
+        taken = min(lock.keys, len(favorite.colours)) if "key" in favorite.kinds else 0
+        if favorite.objects > choices - taken:
+            raise ValueError(
+                f"task {self.name!r}: {favorite.objects} favourites cannot differ from {lock.keys} keys of "
+                "the lock; give them more kinds or colours"
+            )
 
     @property
     def lock(self) -> OpenDoor | None:

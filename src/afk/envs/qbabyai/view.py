@@ -51,11 +51,11 @@ def _visible(window: jax.Array) -> jax.Array:
     for row in reversed(range(VIEW)):
         clear = clear_rows[row]
         lit = _spread(lit, clear, left=False)
-        rightward = lit & clear & (_ROW_MASK >> 1)
+        rightward = lit & clear
         lit = _spread(lit, clear, left=True)
-        leftward = lit & clear & (_ROW_MASK - 1)
+        leftward = lit & clear
         rows.append(lit)
-        lit = (rightward | (rightward << 1) | leftward | (leftward >> 1)) & _ROW_MASK
+        lit = ((rightward << 1) | leftward | (leftward >> 1)) & _ROW_MASK
     lit_rows = jnp.stack(rows[::-1])
     return ((lit_rows[None, :] >> np.arange(VIEW)[:, None]) & 1).astype(bool)
 

@@ -1,0 +1,53 @@
+"""Lets the expert play 10,000 fresh levels of every task; fails if it loses one.
+
+Writes ``results/expert.json``. Planning is done on the host, in as many processes as there are cores.
+"""
+
+import argparse
+import os
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from afk.envs.registry import make, task_names
+from afk.experiments.evaluate import expert, play, summarise
+from afk.records import write_json
+
+RESULT = Path(__file__).parents[1] / "results" / "expert.json"
+
+
+def main() -> None:
+    """Evaluate all tasks, print a table and write the record."""
+    parser = argparse.ArgumentParser(description="The expert on every task of Q-BabyAI.")
+    parser.add_argument("--levels", type=int, default=10_000, help="levels a task")
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    console = Console()
+    jobs = [(name, arguments.levels, arguments.seed) for name in task_names()]
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as workers:
+        rows = list(track(workers.map(_evaluate, jobs), "playing", total=len(jobs), console=console))
+    table = Table("task", "levels", "success", "steps", "queries", "|Q_t|", "F1")
+    for row in rows:
+        numbers = (
+            f"{row[name]:.3f}" for name in ("success", "episode_length", "queries", "good_queries", "f1")
+        )
+        table.add_row(row["task"], str(row["episodes"]), *numbers)
+    console.print(table)
+    write_json(RESULT, {"seed": arguments.seed, "tasks": rows})
+    sys.exit(any(row["success"] < 1 or row["f1"] < 1 for row in rows))
+
+
+def _evaluate(job: tuple[str, int, int]) -> dict[str, Any]:
+    """The expert's summary on one task."""
+    name, levels, seed = job
+    return {"task": name} | summarise(play(make(name), expert, episodes=levels, seed=seed))
+
+
+if __name__ == "__main__":
+    main()

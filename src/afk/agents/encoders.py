@@ -1,0 +1,129 @@
+"""Encoders: what is seen (f_obs), what is read (f_note), and a set of notes as a whole (f_set).
+
+Modules here work on batches: (n, ...) arrays. Lookups are one-hot products, whose gradients are products too;
+scattered additions are slow on some devices.
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from afk.language import PAD
+
+VIEW = 7  # cells along the view
+CELL_FEATURES = (13, 6, 3, 4)  # types, colours, states and directions of a cell's four channels
+
+
+class Linear(eqx.Module):
+    """x W + b over the last axis."""
+
+    weight: jax.Array
+    bias: jax.Array
+
+    def __init__(self, inputs: int, outputs: int, *, key: jax.Array, scale: float = 2**0.5) -> None:
+        self.weight = jax.nn.initializers.orthogonal(scale)(key, (inputs, outputs))
+        self.bias = jnp.zeros(outputs)
+
+    def __call__(self, x: jax.Array) -> jax.Array:
+        """From (..., inputs) to (..., outputs)."""
+        return x @ self.weight + self.bias
+
+
+def normalise(x: jax.Array) -> jax.Array:
+    """Zero mean and unit variance over the last axis."""
+    x = x - x.mean(-1, keepdims=True)
+    return x * jax.lax.rsqrt((x**2).mean(-1, keepdims=True) + 1e-5)
+
+
+class Convolution(eqx.Module):
+    """A 3x3 convolution that keeps the size of its (n, height, width, channels) input."""
+
+    weight: jax.Array
+    bias: jax.Array
+
+    def __init__(self, inputs: int, outputs: int, *, key: jax.Array) -> None:
+        self.weight = jax.nn.initializers.he_normal()(key, (3, 3, inputs, outputs))
+        self.bias = jnp.zeros(outputs)
+
+    def __call__(self, x: jax.Array) -> jax.Array:
+        """From (n, height, width, inputs) to (n, height, width, outputs)."""
+        convolved = jax.lax.conv_general_dilated(
+            x, self.weight, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+        )
+        return convolved + self.bias
+
+
+class ViewEncoder(eqx.Module):
+    """f_obs: the symbols of every visible cell embedded and added up, then convolutions."""
+
+    embedding: jax.Array
+    places: jax.Array
+    convolutions: list[Convolution]
+
+    def __init__(self, width: int, layers: int, *, key: jax.Array) -> None:
+        embedding_key, places_key, *keys = jax.random.split(key, 2 + layers)
+        self.embedding = jax.random.normal(embedding_key, (sum(CELL_FEATURES), width)) * 0.5
+        # What is right ahead matters most, and the maximum over the view forgets where it was.
+        self.places = jax.random.normal(places_key, (VIEW, VIEW, width)) * 0.5
+        self.convolutions = [Convolution(width, width, key=each) for each in keys]
+
+    def __call__(self, image: jax.Array) -> jax.Array:
+        """Images (n, 7, 7, 4) uint8 as (n, 7, 7, width)."""
+        hot = [
+            jax.nn.one_hot(image[..., channel], size, dtype=self.embedding.dtype)
+            for channel, size in enumerate(CELL_FEATURES)
+        ]
+        x = jnp.concatenate(hot, -1) @ self.embedding + self.places
+        for convolution in self.convolutions:
+            x = jax.nn.relu(convolution(x))
+        return x
+
+
+class NoteEncoder(eqx.Module):
+    """f_note: a GRU over the words of a note; every word has an encoding, the last one is the note's."""
+
+    embedding: jax.Array
+    inputs: Linear
+    hidden: Linear
+
+    def __init__(self, tokens: int, width: int, *, key: jax.Array) -> None:
+        embedding_key, inputs_key, hidden_key = jax.random.split(key, 3)
+        self.embedding = jax.random.normal(embedding_key, (tokens, width)) * 0.5
+        self.inputs = Linear(width, 3 * width, key=inputs_key, scale=1.0)
+        self.hidden = Linear(width, 3 * width, key=hidden_key, scale=1.0)
+
+    def __call__(self, tokens: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Notes (n, words) as word encodings (n, words, width) and note encodings (n, width)."""
+        # The input side of the GRU depends on the word alone: it is computed once for every word there is.
+        table = self.inputs(self.embedding)
+        dtype = table.dtype
+        projected = jax.nn.one_hot(tokens.T, len(table), dtype=dtype) @ table
+
+        def read(state: jax.Array, word: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+            projection, used = word
+            from_input = jnp.split(projection, 3, -1)
+            from_state = jnp.split(self.hidden(state), 3, -1)
+            reset = jax.nn.sigmoid(from_input[0] + from_state[0])
+            update = jax.nn.sigmoid(from_input[1] + from_state[1])
+            candidate = jnp.tanh(from_input[2] + reset * from_state[2])
+            state = jnp.where(used[:, None], update * state + (1 - update) * candidate, state)
+            return state, state
+
+        start = jnp.zeros((len(tokens), self.hidden.weight.shape[0]), dtype)
+        last, every = jax.lax.scan(read, start, (projected, (tokens != PAD).T))
+        return every.swapaxes(0, 1), last
+
+
+class SetEncoder(eqx.Module):
+    """f_set, a Deep Set: a network on every note, then the maximum over notes."""
+
+    layers: list[Linear]
+
+    def __init__(self, width: int, *, key: jax.Array) -> None:
+        self.layers = [Linear(width, width, key=each) for each in jax.random.split(key)]
+
+    def __call__(self, notes: jax.Array, used: jax.Array) -> jax.Array:
+        """Notes (n, notes, width), of which (n, notes) are used, as h_s: (n, width)."""
+        for layer in self.layers:
+            notes = jax.nn.relu(layer(notes))
+        return jnp.where(used[..., None], notes, 0).max(1)

@@ -1,0 +1,48 @@
+"""What the agent reads at a step: its instruction and some notes, in rows of fixed length."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from afk.agents.notebook import Notebook, in_focus
+from afk.language import PAD
+
+
+class Reading(eqx.Module):
+    """The words that an agent can see and point to; leading axes are batches.
+
+    Attributes:
+        instruction: (..., instruction words) tokens, v_0 without glue.
+        notes: (..., notes, note words) tokens; rows that are not used are padding.
+    """
+
+    instruction: jax.Array
+    notes: jax.Array
+
+
+def read_focus(notebook: Notebook, *, notes: int, words: int) -> Reading:
+    """The first notes of A_0 after the instruction, in the order of writing.
+
+    Args:
+        notebook: a single notebook.
+        notes: how many notes are read; if A_0 holds more, the latest are not.
+        words: how many words of a note are read.
+    """
+    focus = in_focus(notebook).at[0].set(False)
+    place = jnp.cumsum(focus) - 1
+    chosen = focus & (place == jnp.arange(notes)[:, None])
+    rows = jnp.where(chosen[:, :, None], notebook.notes[:, :words], PAD).max(1)
+    return Reading(notebook.notes[0], rows)
+
+
+def read_latest(notebook: Notebook, latest: jax.Array, *, notes: int, words: int) -> Reading:
+    """The instruction and the latest response only: what an agent without a notebook has.
+
+    Args:
+        notebook: a single notebook, for the instruction alone.
+        latest: (tokens,) the response to the last action, all padding when nothing was asked.
+        notes: how many notes there is room for; one of them is used.
+        words: how many words of it are read.
+    """
+    rows = jnp.full((notes, words), PAD, latest.dtype).at[0].set(latest[:words])
+    return Reading(notebook.notes[0], rows)

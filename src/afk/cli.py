@@ -1,0 +1,191 @@
+"""The ``afk`` command."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from rich.console import Console
+from rich.table import Column, Table
+
+app = typer.Typer(
+    help="Agents that ask: queryable environments, and agents that learn when and what to ask.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+bench_app = typer.Typer(help="Measure speed.", no_args_is_help=True)
+app.add_typer(bench_app, name="bench")
+
+TaskOption = Annotated[str, typer.Option("--task", help="A task's name; `afk tasks` lists them.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+SeedOption = Annotated[
+    int, typer.Option("--seed", min=0, max=2**32 - 1, help="What the levels are drawn with.")
+]
+
+
+@app.command()
+def tasks(as_json: JsonOption = False) -> None:
+    """List the tasks."""
+    from afk.envs.registry import find_task, task_names
+
+    rows = [
+        {
+            "task": task.name,
+            "symbol": task.symbol,
+            "rooms": task.plan.rooms,
+            "room_size": task.plan.room_size,
+            "max_steps": task.max_steps,
+            "good_queries": len(task.questions),
+            "early_termination": task.ends_early,
+            "questions": list(task.questions),
+        }
+        for task in map(find_task, task_names())
+    ]
+    if as_json:
+        print(json.dumps(rows, indent=2))
+        return
+    table = Table(
+        Column("task", no_wrap=True),
+        "",
+        "rooms",
+        "size",
+        "max steps",
+        "|Q_t|",
+        "ends early",
+        "good queries",
+    )
+    for row in rows:
+        table.add_row(
+            *(
+                str(row[name])
+                for name in ("task", "symbol", "rooms", "room_size", "max_steps", "good_queries")
+            ),
+            "yes" if row["early_termination"] else "no",
+            ", ".join(row["questions"]),
+        )
+    _console().print(table)
+
+
+@app.command(name="eval")
+def evaluate(
+    agent: Annotated[str, typer.Argument(help="Who plays: expert or random.")],
+    task: TaskOption,
+    episodes: Annotated[int, typer.Option(min=1, help="How many fresh levels are played.")] = 500,
+    seed: SeedOption = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Play fresh levels of a task and print the paper's measures."""
+    from rich.progress import track
+
+    from afk.envs.registry import make
+    from afk.experiments.evaluate import POLICIES, play, summarise
+
+    if agent not in POLICIES:
+        raise ValueError(f"unknown agent {agent!r}; it is one of {', '.join(POLICIES)}")
+    chunks = play(make(task), POLICIES[agent], episodes=episodes, seed=seed)
+    chunks = track(chunks, f"{agent} on {task}", console=Console(stderr=True), transient=True, total=None)
+    summary = {"agent": agent, "task": task, "seed": seed} | summarise(chunks)
+    if as_json:
+        print(json.dumps(summary, indent=2))
+        return
+    low, high = summary.pop("success_interval")
+    table = Table("measure", "value")
+    for name, value in summary.items():
+        shown = f"{value:.3f}" if isinstance(value, float) else str(value)
+        table.add_row(
+            name.replace("_", " "), f"{shown} (95%: {low:.3f} to {high:.3f})" if name == "success" else shown
+        )
+    _console().print(table)
+
+
+@app.command()
+def demo(seed: SeedOption = 0) -> None:
+    """Watch the expert solve one level of every task, asking as it goes."""
+    from afk.demo import show
+
+    show(_console(), seed=seed)
+
+
+@bench_app.command(name="env")
+def bench_env(
+    task: Annotated[
+        list[str] | None, typer.Option("--task", help="A task's name; may be given again.")
+    ] = None,
+    environments: Annotated[
+        int | None, typer.Option("--envs", min=1, help="Environments in a batch.")
+    ] = None,
+    seconds: Annotated[float, typer.Option(min=0.1, help="How long each measurement takes.")] = 3.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Steps a second with observations, oracle and auto-reset, and levels drawn a second."""
+    from afk.bench import bench_environment, bench_peer, default_environments, describe_machine
+    from afk.envs.registry import find_task, make
+
+    names = task or ["qbabyai/object-in-box", "qbabyai/object-in-box+danger+go-to-favorite+open-door"]
+    envs = [make(find_task(name).name) for name in names]
+    machine = describe_machine()
+    results = []
+    for env in envs:
+        result = bench_environment(env, environments=environments or default_environments(), seconds=seconds)
+        results.append(result | {"minigrid_steps_per_second": bench_peer(env, seconds=seconds)})
+    if as_json:
+        print(json.dumps({"machine": machine, "results": results}, indent=2))
+        return
+    table = Table(
+        "task", "envs", "steps/s", "x minigrid", "levels/s", "compile s", "time in view", "GB/s of copy's"
+    )
+    for result in results:
+        peer = result["minigrid_steps_per_second"]
+        table.add_row(
+            result["task"],
+            f"{result['environments']:,}",
+            f"{result['steps_per_second']:,.0f}",
+            f"{result['steps_per_second'] / peer:,.0f}" if peer else "-",
+            f"{result['levels_per_second']:,.0f}",
+            f"{result['compile_seconds']:.1f}",
+            f"{result['time_saved_without']['view']:.0%}",
+            f"{result['bandwidth'] / 1e9:.1f} of {result['copy_bandwidth'] / 1e9:.0f}",
+        )
+    _console().print(table, machine)
+
+
+def _console() -> Console:
+    """Where tables go; wide when nobody watches, so that a pipe gets whole lines."""
+    return Console() if sys.stdout.isatty() else Console(width=160)
+
+
+def _cache_compilations() -> None:
+    """Keep compiled programs in the user's cache folder, so that the second start is quick."""
+    import jax
+
+    if not os.environ.get("JAX_COMPILATION_CACHE_DIR"):
+        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "afk" / "jax"
+        jax.config.update("jax_compilation_cache_dir", str(folder))
+
+
+def main() -> None:
+    """Run a command; what the user got wrong is one line on the error stream and exit code 2."""
+    _cache_compilations()
+    try:
+        sys.exit(app(standalone_mode=False))
+    except ValueError as error:
+        _fail(str(error))
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except (KeyboardInterrupt, typer.Abort):
+        sys.exit(130)
+    except Exception as error:
+        # A usage error of the command line; where its class lives depends on typer's version.
+        explain = getattr(error, "format_message", None)
+        if explain is None:
+            raise
+        _fail(explain())
+
+
+def _fail(message: str) -> NoReturn:
+    print(f"error: {' '.join(message.split())}", file=sys.stderr)
+    sys.exit(2)

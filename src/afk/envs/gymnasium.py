@@ -1,0 +1,280 @@
+"""Q-BabyAI for users of Gymnasium: single environments, batches on the device, and a flat form.
+
+Gymnasium 1.x loads no plugins, and no module of ours does work at import, so a call makes the ids known::
+
+    import gymnasium
+    import afk.envs.gymnasium
+
+    afk.envs.gymnasium.register_all()
+    env = gymnasium.make("QBabyAI-ObjectInBox-v0")
+    envs = gymnasium.make_vec("QBabyAI-ObjectInBox-v0", 64, vectorization_mode="vector_entry_point")
+
+`np_random` draws the number of a level, so the same seed gives the same episodes in a single environment, in
+Gymnasium's `SyncVectorEnv` and in `QueryableVectorEnv`.
+"""
+
+import re
+from typing import Any
+
+import gymnasium
+import jax
+import numpy as np
+from gymnasium import spaces
+from gymnasium.error import ResetNeeded
+from gymnasium.utils import RecordConstructorArgs
+
+from afk.envs.gymnasium_support import (
+    IMAGE_SIZES,
+    check_actions,
+    check_render_mode,
+    check_seed,
+    compiled,
+    draw_level,
+    level_seeds,
+    observation_arrays,
+    observation_space,
+    question_texts,
+    render_state,
+)
+from afk.envs.gymnasium_vector import QueryableVectorEnv
+from afk.envs.qbabyai.clauses import Danger, GoToFavorite, ObjectInBox, OpenDoor
+from afk.envs.qbabyai.environment import QBabyAI
+from afk.envs.qbabyai.state import Observation, State
+from afk.envs.qbabyai.words import VOCABULARY
+from afk.envs.registry import find_task, task_names
+
+__all__ = ["FlatEnv", "QueryableEnv", "QueryableVectorEnv", "gymnasium_id", "register_all"]
+
+_WINDOW_WIDTH = 640
+_LINE_HEIGHT = 28
+
+
+def gymnasium_id(name: str) -> str:
+    """The id of a task: ``qbabyai/danger+open-door`` is ``QBabyAI-Danger-OpenDoor-v0``."""
+    clauses = [
+        clause.title.lower().replace(" ", "-") for clause in (ObjectInBox, Danger, GoToFavorite, OpenDoor)
+    ]
+    family, _, rest = name.partition("/")
+    # What follows a clause, as in `danger-two-rooms`, is a word of its own.
+    parts = re.findall(rf"(?:{'|'.join(clauses)})\b|[^+]+", rest)
+    words = ["".join(word.capitalize() for word in re.split(r"\W+", part)) for part in parts]
+    return "-".join(["QBabyAI" if family == "qbabyai" else family.capitalize(), *words, "v0"])
+
+
+def register_all() -> None:
+    """Make every task known to `gymnasium.make` and `gymnasium.make_vec`; what is known already stays."""
+    for name in task_names():
+        if gymnasium_id(name) not in gymnasium.registry:
+            gymnasium.register(
+                gymnasium_id(name),
+                entry_point=f"{__name__}:QueryableEnv",
+                vector_entry_point=f"{__name__}:QueryableVectorEnv",
+                kwargs={"name": name},
+            )
+
+
+class QueryableEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
+    """One environment.
+
+    An action is ``<switch, physical, func, adj, noun>``. An observation holds the image, (7, 7, 4) uint8, and
+    the instruction and the answer of this step, each as text and as tokens; the answer is empty when nothing
+    was asked. Infos hold ``success``, ``queries`` (how many were asked), ``good_queries`` (those of this
+    level, as text) and ``asked`` (how many of these were asked and answered).
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012  (Gymnasium's name and type)
+        "render_modes": ["rgb_array", "human", "ansi"],
+        "render_fps": 10,
+    }
+
+    def __init__(self, name: str, render_mode: str | None = None, tile_size: int = 32) -> None:
+        """Make the environment of a task.
+
+        Args:
+            name: the task, such as ``qbabyai/object-in-box``.
+            render_mode: ``rgb_array``, ``human``, ``ansi`` or None.
+            tile_size: pixels along a cell of a picture.
+        """
+        self.world = QBabyAI(find_task(name))
+        self.render_mode = check_render_mode(render_mode, self.metadata["render_modes"])
+        self.tile_size = tile_size
+        self.action_space = spaces.MultiDiscrete(np.array(self.world.action_sizes))
+        self.observation_space = observation_space()
+        self._state: State | None = None
+        self._over = False
+        self._questions: list[str] = []
+        self._mission = self._response = ""
+        self._window: _Window | None = None
+
+    @property
+    def state(self) -> State:
+        """Where the episode stands, for solvers and for drawing."""
+        if self._state is None:
+            raise ResetNeeded("no episode has begun: call reset() first")
+        return self._state
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Start the next episode; there are no options."""
+        super().reset(seed=check_seed(seed))
+        self._state = draw_level(self.world.task, level_seeds(self.np_random, 1)[0])
+        self._over = False
+        self._mission = VOCABULARY.decode(self.state.level.mission)
+        self._questions = question_texts(self.state.level.good_queries)
+        observation = jax.device_get(compiled().observe(self.state))
+        return self._show(observation), self._info(success=False, queries=0, asked=0)
+
+    def step(self, action: Any) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
+        """Act or ask."""
+        action = check_actions(self.world, action, (len(self.world.action_sizes),))
+        if self._over:
+            raise ResetNeeded("the episode is over: call reset() before step()")
+        self._state, time_step = compiled().step(self.state, action)
+        time_step = jax.device_get(time_step)
+        self._over = bool(time_step.done)
+        observation, tally = self._show(time_step.observation), time_step.tally
+        info = self._info(success=bool(time_step.success), queries=int(tally.queries), asked=int(tally.good))
+        return (
+            observation,
+            float(time_step.reward),
+            bool(time_step.terminated),
+            bool(time_step.truncated),
+            info,
+        )
+
+    def render(self) -> Any:
+        """A picture (height, width, 3) uint8, a text, or None when it is shown in a window."""
+        if self.render_mode != "human":
+            return render_state(self.state, self.render_mode, self.tile_size)
+        self._window = self._window or _Window()
+        picture = render_state(self.state, "rgb_array", self.tile_size)
+        self._window.show(picture, (self._mission, self._response), self.metadata["render_fps"])
+        return None
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._window is not None:
+            self._window.close()
+            self._window = None
+
+    def _show(self, observation: Observation) -> dict[str, Any]:
+        """The observation as Gymnasium has it; in the window too, if a person watches."""
+        self._response = VOCABULARY.decode(observation.response)
+        if self.render_mode == "human":
+            self.render()
+        return observation_arrays(observation) | {"mission": self._mission, "response": self._response}
+
+    def _info(self, **counts: int) -> dict[str, Any]:
+        """The infos, with a list of questions that is the caller's own."""
+        return {**counts, "good_queries": list(self._questions)}
+
+
+class FlatEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+    """One number as action and one vector as observation, for libraries that want these.
+
+    Actions are first the seven physical ones, then every query with the noun changing fastest. Observations
+    are one-hot float32: for each of the 49 cells, column by column, its type (9), colour (6) and state (3);
+    the agent's direction (4); each token of the instruction (20 x 67) and of the answer (12 x 67).
+    """
+
+    def __init__(self, env: gymnasium.Env[dict[str, Any], np.ndarray], *, flat_actions: bool = True) -> None:
+        """Wrap an environment.
+
+        Args:
+            env: a `QueryableEnv`, or what `gymnasium.make` gives.
+            flat_actions: False leaves the actions as vectors. A library that takes these explores better:
+                drawn evenly, one number in 150 is a physical action, but every second vector is.
+        """
+        RecordConstructorArgs.__init__(self, flat_actions=flat_actions)
+        super().__init__(env)
+        if not isinstance(env.action_space, spaces.MultiDiscrete):
+            raise ValueError(f"FlatEnv wraps an environment that takes queries, not {env}")
+        _, self._acts, *queries = env.action_space.nvec.tolist()
+        self._query_sizes = tuple(queries)
+        self._count = self._acts + int(np.prod(queries))
+        self._flat_actions = flat_actions
+        if flat_actions:
+            self.action_space = spaces.Discrete(self._count)
+        example = {name: np.zeros(space.shape or (), int) for name, space in observation_space().items()}
+        self.observation_space = spaces.Box(0.0, 1.0, self.observation(example).shape, np.float32)
+
+    def action(self, flat: int) -> np.ndarray:
+        """The action vector (5,) of a number; what does not matter is 0."""
+        if not 0 <= flat < self._count:
+            raise ValueError(f"a flat action is from 0 to below {self._count}, not {flat}")
+        if flat < self._acts:
+            return np.array([0, flat, 0, 0, 0])
+        return np.array([1, 0, *np.unravel_index(flat - self._acts, self._query_sizes)])
+
+    def flatten_action(self, vector: np.ndarray) -> int:
+        """The number of an action vector (5,)."""
+        switch, physical, *query = (int(each) for each in vector)
+        return self._acts + int(np.ravel_multi_index(query, self._query_sizes)) if switch else physical
+
+    def observation(self, observation: dict[str, Any]) -> np.ndarray:
+        """An observation as one vector; see the class for its layout."""
+        image, tokens = observation["image"], len(VOCABULARY.tokens)
+        cells = [_one_hot(image[..., channel], size) for channel, size in enumerate(IMAGE_SIZES[:-1])]
+        parts = [
+            np.concatenate(cells, axis=-1),
+            _one_hot(image[0, 0, -1], IMAGE_SIZES[-1]),
+            _one_hot(observation["mission_tokens"], tokens),
+            _one_hot(observation["response_tokens"], tokens),
+        ]
+        return np.concatenate([part.ravel() for part in parts])
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Start the next episode."""
+        observation, info = self.env.reset(seed=seed, options=options)
+        return self.observation(observation), info
+
+    def step(self, action: Any) -> tuple[np.ndarray, Any, bool, bool, dict[str, Any]]:
+        """Act or ask."""
+        vector = self.action(action) if self._flat_actions else action
+        observation, reward, terminated, truncated, info = self.env.step(vector)
+        return self.observation(observation), reward, terminated, truncated, info
+
+
+class _Window:
+    """A window with a picture and lines of text below it."""
+
+    def __init__(self) -> None:
+        import pygame.freetype
+
+        pygame.display.init()
+        pygame.freetype.init()
+        pygame.display.set_caption("Q-BabyAI")
+        self._font = pygame.freetype.Font(None, 16)
+        self._clock = pygame.time.Clock()
+
+    def show(self, picture: np.ndarray, lines: tuple[str, ...], frames_per_second: int) -> None:
+        """Show a picture (height, width, 3) uint8, and wait until it is time for the next one."""
+        import pygame
+
+        height = _WINDOW_WIDTH * picture.shape[0] // picture.shape[1]
+        size = (_WINDOW_WIDTH, height + _LINE_HEIGHT * len(lines))
+        screen = pygame.display.get_surface()
+        if screen is None or screen.get_size() != size:
+            screen = pygame.display.set_mode(size)
+        screen.fill("white")
+        surface = pygame.surfarray.make_surface(picture.transpose(1, 0, 2))
+        screen.blit(pygame.transform.smoothscale(surface, (_WINDOW_WIDTH, height)), (0, 0))
+        for number, line in enumerate(lines):
+            self._font.render_to(screen, (8, height + _LINE_HEIGHT * number + 6), line)
+        pygame.event.pump()
+        self._clock.tick(frames_per_second)
+        pygame.display.flip()
+
+    def close(self) -> None:
+        """Close it."""
+        import pygame
+
+        pygame.display.quit()
+
+
+def _one_hot(numbers: Any, size: int) -> np.ndarray:
+    """Integers (...) as (..., size) float32."""
+    return np.eye(size, dtype=np.float32)[np.asarray(numbers, int)]

@@ -1,0 +1,1 @@
+"""Playing, measuring and recording."""

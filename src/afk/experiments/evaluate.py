@@ -1,0 +1,129 @@
+"""Evaluation: episodes on fresh levels, and what the paper reports of them (section 4)."""
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from afk.envs.base import draw_pool
+from afk.envs.qbabyai import cells, dynamics
+from afk.envs.qbabyai.environment import QBabyAI
+from afk.envs.qbabyai.solver import plan
+from afk.envs.qbabyai.state import State
+from afk.knowledge.facts import UNUSED
+
+CHUNK = 500  # episodes played at once
+_Z = 1.96  # a 95% interval
+
+
+class Episodes(NamedTuple):
+    """Finished episodes, each field (episodes,).
+
+    Attributes:
+        success: whether the task was done.
+        length: steps, queries included.
+        reward: what the environment paid.
+        queries: n_tot, queries asked, duplicates counted.
+        good: n_g, good queries asked, duplicates not counted.
+        wanted: |Q_t|.
+    """
+
+    success: Any
+    length: Any
+    reward: Any
+    queries: Any
+    good: Any
+    wanted: Any
+
+
+Policy = Callable[[QBabyAI, State, jax.Array], np.ndarray]
+
+
+def expert(env: QBabyAI, states: State, key: jax.Array) -> np.ndarray:
+    """The plans of the solver for a batch of first states: (episodes, max_steps, 5) int32."""
+    del key
+    states = jax.device_get(states)
+    actions = np.zeros((len(states.step), env.task.max_steps, len(env.action_sizes)), np.int32)
+    actions[..., 1] = cells.DONE
+    for index, row in enumerate(actions):
+        plan_ = plan(jax.tree.map(lambda leaf, index=index: leaf[index], states))
+        row[: len(plan_)] = plan_
+    return actions
+
+
+def random(env: QBabyAI, states: State, key: jax.Array) -> np.ndarray:
+    """Every component of every action uniformly at random: (episodes, max_steps, 5) int32."""
+    shape = (len(states.step), env.task.max_steps, len(env.action_sizes))
+    return np.asarray(jax.random.randint(key, shape, 0, jnp.array(env.action_sizes)))
+
+
+POLICIES: dict[str, Policy] = {"expert": expert, "random": random}
+
+
+def play(env: QBabyAI, policy: Policy, *, episodes: int, seed: int) -> Iterable[Episodes]:
+    """Play fresh levels, some hundred at a time."""
+    if episodes < 1:
+        raise ValueError(f"at least one episode is played, not {episodes}")
+    levels_key, policy_key = jax.random.split(jax.random.key(seed))
+    states = draw_pool(env, levels_key, episodes).states
+    for number, start in enumerate(range(0, episodes, CHUNK)):
+        chunk = jax.tree.map(lambda leaf, start=start: leaf[start : start + CHUNK], states)
+        actions = policy(env, chunk, jax.random.fold_in(policy_key, number))
+        yield Episodes(*jax.device_get(play_actions(chunk, jnp.asarray(actions))))
+
+
+@jax.jit
+def play_actions(states: State, actions: jax.Array) -> Episodes:
+    """Play (episodes, steps, 5) actions until each episode is over; the same program for every task."""
+
+    def step(
+        carry: tuple[State, jax.Array, jax.Array, jax.Array], action: jax.Array
+    ) -> tuple[tuple[State, jax.Array, jax.Array, jax.Array], None]:
+        state, done, success, reward = carry
+        following, outcome = dynamics.step(state, action)
+        state = jax.tree.map(lambda old, new: jnp.where(done, old, new), state, following)
+        success |= outcome.success & ~done
+        reward += jnp.where(done, 0.0, outcome.reward)
+        return (state, done | outcome.success | outcome.failure | outcome.timeout, success, reward), None
+
+    def episode(state: State, actions: jax.Array) -> Episodes:
+        carry = (state, jnp.bool_(False), jnp.bool_(False), jnp.float32(0))
+        (state, _, success, reward), _ = jax.lax.scan(step, carry, actions)
+        wanted = (state.level.good_queries[:, 0] != UNUSED).sum()
+        return Episodes(success, state.step, reward, state.queries, state.asked.sum(), wanted)
+
+    return jax.vmap(episode)(states, actions)
+
+
+def summarise(chunks: Iterable[Episodes]) -> dict[str, Any]:
+    """The paper's measures, each the mean over episodes; success with its 95% (Wilson) interval."""
+    episodes = Episodes(*(np.concatenate(fields) for fields in zip(*chunks, strict=True)))
+    precision = episodes.good / np.maximum(episodes.queries, 1)
+    recall = episodes.good / np.maximum(episodes.wanted, 1)
+    f1 = 2 * precision * recall / np.maximum(precision + recall, 1e-9)
+    return {
+        "episodes": len(episodes.success),
+        "success": float(episodes.success.mean()),
+        "success_interval": list(wilson_interval(int(episodes.success.sum()), len(episodes.success))),
+        "episode_length": float(episodes.length.mean()),
+        "reward": float(episodes.reward.mean()),
+        "queries": float(episodes.queries.mean()),
+        "good_queries": float(episodes.wanted.mean()),
+        "precision": float(precision.mean()),
+        "recall": float(recall.mean()),
+        "f1": float(f1.mean()),
+    }
+
+
+def wilson_interval(successes: int, trials: int) -> tuple[float, float]:
+    """The 95% interval of a success rate; unlike the normal one it is sensible at 0% and 100%."""
+    rate = successes / trials
+    middle = rate + _Z**2 / (2 * trials)
+    margin = _Z * math.sqrt(rate * (1 - rate) / trials + _Z**2 / (4 * trials**2))
+    scale = 1 + _Z**2 / trials
+    low = (middle - margin) / scale if successes else 0.0
+    high = (middle + margin) / scale if successes < trials else 1.0
+    return low, high

@@ -1,0 +1,1 @@
+"""Learning algorithms, all on the device."""

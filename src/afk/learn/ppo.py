@@ -1,0 +1,235 @@
+"""Proximal policy optimisation for recurrent agents that ask (paper, appendix C.1)."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+
+from afk.agents.grid_agent import GridAgent, joint_log_probability, weighted_entropy
+from afk.envs.base import Pool
+from afk.learn.rollout import Actors, Episodes, Experience, Play, collect, decide, read
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of PPO; the defaults are the paper's.
+
+    Attributes:
+        environments: episodes played at once.
+        steps: steps of each between two updates.
+        bptt: steps that gradients flow back through the LSTM.
+        minibatches: batches that an epoch is split into.
+        epochs: how often each step is learned from.
+        learning_rate: of Adam.
+        discount: gamma.
+        trace: lambda of generalised advantage estimation.
+        clip: how far the probability ratio may leave 1.
+        value_weight: weight of the value loss.
+        entropy_weight: weight of the entropy of the heads.
+        switch_entropy_weight: weight of the entropy of the switch.
+        entropy_pays_for_asking: whether the entropy of the heads is a reason to use the richer ones.
+        gradient_norm: where the gradient's norm is cut off.
+        bonus: beta, what an answer is worth that grows A_0.
+        bonus_until: the part of training after which the bonus falls to zero linearly; 1 keeps it.
+        reward_scale: what rewards and bonus are multiplied by.
+        half_precision: whether the network computes in bfloat16; parameters stay in float32.
+    """
+
+    environments: int = 64
+    steps: int = 40
+    bptt: int = 20
+    minibatches: int = 2
+    epochs: int = 4
+    learning_rate: float = 1e-4
+    discount: float = 0.99
+    trace: float = 0.95
+    clip: float = 0.2
+    value_weight: float = 0.5
+    entropy_weight: float = 0.01
+    switch_entropy_weight: float = 0.01
+    entropy_pays_for_asking: bool = False
+    gradient_norm: float = 0.5
+    bonus: float = 0.1
+    bonus_until: float = 1.0
+    reward_scale: float = 1.0
+    half_precision: bool = False
+
+    def __post_init__(self) -> None:
+        if self.steps % self.bptt:
+            raise ValueError(f"steps ({self.steps}) must be a multiple of bptt ({self.bptt})")
+        sequences = self.environments * (self.steps // self.bptt)
+        if self.minibatches < 1 or sequences % self.minibatches:
+            raise ValueError(f"{sequences} sequences cannot be split into {self.minibatches} minibatches")
+
+    @property
+    def steps_per_update(self) -> int:
+        """Environment steps between two updates."""
+        return self.environments * self.steps
+
+
+class Learner(eqx.Module):
+    """Everything that training carries from one update to the next.
+
+    Attributes:
+        agent: the network, in float32.
+        optimiser: Adam's state.
+        actors: episodes under way.
+        key: what the next update draws from.
+        updates: () int32, updates done.
+    """
+
+    agent: GridAgent
+    optimiser: optax.OptState
+    actors: Actors
+    key: jax.Array
+    updates: jax.Array
+
+
+class Losses(NamedTuple):
+    """What an update minimised, () float32 each."""
+
+    policy: jax.Array
+    value: jax.Array
+    entropy: jax.Array
+    switch_entropy: jax.Array
+    clipped: jax.Array
+    ratio_error: jax.Array
+
+
+class Sequences(NamedTuple):
+    """Pieces of experience to learn from; leading axes are (pieces, bptt) except for `memory`."""
+
+    experience: Experience
+    memory: jax.Array
+    advantage: jax.Array
+    target: jax.Array
+
+
+def optimiser(settings: Settings) -> optax.GradientTransformation:
+    """Adam behind a cut-off of the gradient's global norm."""
+    return optax.chain(
+        optax.clip_by_global_norm(settings.gradient_norm), optax.adam(settings.learning_rate, eps=1e-5)
+    )
+
+
+def update(
+    play: Play, settings: Settings, learner: Learner, pool: Pool, bonus: jax.Array
+) -> tuple[Learner, Episodes, Losses]:
+    """Collect experience and learn from it; `bonus` is beta at this time."""
+    key, collect_key, learn_key = jax.random.split(learner.key, 3)
+    agent = _in_compute_precision(learner.agent, settings)
+
+    def piece(actors: Actors, key: jax.Array) -> tuple[Actors, tuple[jax.Array, Experience, Episodes]]:
+        before = actors.memory
+        actors, experience, ended = collect(play, agent, pool, actors, key, steps=settings.bptt)
+        return actors, (before, experience, ended)
+
+    piece_keys = jax.random.split(collect_key, settings.steps // settings.bptt)
+    actors, (memories, experience, ended) = jax.lax.scan(piece, learner.actors, piece_keys)
+    experience = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), experience)
+    reading = read(play, agent, actors.notebooks, actors.batch.observations.response)
+    last_value = decide(agent, actors, reading)[1].value
+    rewards = settings.reward_scale * (experience.reward + bonus * experience.grew)
+    advantage = advantages(experience, rewards, last_value, settings)
+    sequences = _cut(experience, memories, advantage, settings)
+    agent, optimiser_state, losses = _learn(learner.agent, learner.optimiser, sequences, settings, learn_key)
+    learner = Learner(agent, optimiser_state, actors, key, learner.updates + 1)
+    return learner, jax.tree.map(lambda leaf: leaf.sum(0), ended), losses
+
+
+def advantages(
+    experience: Experience, rewards: jax.Array, last_value: jax.Array, settings: Settings
+) -> jax.Array:
+    """Generalised advantage estimates, (steps, n).
+
+    Real endings are worth nothing further; where the steps ran out, V of the last observation is.
+    """
+    following = jnp.concatenate([experience.value[1:], last_value[None]])
+    done = experience.terminated | experience.truncated
+    following = jnp.where(done, experience.final_value, following)
+    surprise = rewards + settings.discount * following - experience.value
+
+    def back(later: jax.Array, step: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        surprise, done = step
+        advantage = surprise + settings.discount * settings.trace * jnp.where(done, 0, later)
+        return advantage, advantage
+
+    return jax.lax.scan(back, jnp.zeros_like(last_value), (surprise, done), reverse=True)[1]
+
+
+def _in_compute_precision(agent: GridAgent, settings: Settings) -> GridAgent:
+    """The network as it computes."""
+    if not settings.half_precision:
+        return agent
+    return jax.tree.map(lambda leaf: leaf.astype(jnp.bfloat16) if eqx.is_inexact_array(leaf) else leaf, agent)
+
+
+def _cut(experience: Experience, memories: jax.Array, advantage: jax.Array, settings: Settings) -> Sequences:
+    """Cut (steps, n) experience into (pieces, bptt) sequences."""
+
+    def cut(leaf: jax.Array) -> jax.Array:
+        steps, count = leaf.shape[:2]
+        split = leaf.reshape(steps // settings.bptt, settings.bptt, count, *leaf.shape[2:])
+        return split.swapaxes(1, 2).reshape(-1, settings.bptt, *leaf.shape[2:])
+
+    return Sequences(
+        experience=jax.tree.map(cut, experience),
+        memory=memories.reshape(-1, *memories.shape[2:]),
+        advantage=cut(advantage),
+        target=cut(advantage + experience.value),
+    )
+
+
+def _learn(
+    agent: GridAgent, state: optax.OptState, sequences: Sequences, settings: Settings, key: jax.Array
+) -> tuple[GridAgent, optax.OptState, Losses]:
+    """Some epochs over the sequences in random minibatches; losses are means, but the first ratio error."""
+    params, static = eqx.partition(agent, eqx.is_inexact_array)
+
+    def minibatch(
+        carry: tuple[Any, optax.OptState], index: jax.Array
+    ) -> tuple[tuple[Any, optax.OptState], Losses]:
+        params, state = carry
+        chosen = jax.tree.map(lambda leaf: leaf[index], sequences)
+        of_params = jax.grad(lambda each: loss(eqx.combine(each, static), chosen, settings), has_aux=True)
+        gradients, losses = of_params(params)
+        changes, state = optimiser(settings).update(gradients, state)
+        return (optax.apply_updates(params, changes), state), losses
+
+    count = len(sequences.memory)
+    orders = jax.vmap(lambda each: jax.random.permutation(each, count))(
+        jax.random.split(key, settings.epochs)
+    )
+    orders = orders.reshape(settings.epochs * settings.minibatches, -1)
+    (params, state), losses = jax.lax.scan(minibatch, (params, state), orders)
+    means = jax.tree.map(lambda leaf: leaf.mean(), losses)
+    return eqx.combine(params, static), state, means._replace(ratio_error=losses.ratio_error[0])
+
+
+def loss(agent: GridAgent, sequences: Sequences, settings: Settings) -> tuple[jax.Array, Losses]:
+    """PPO's clipped loss on (pieces, bptt) sequences."""
+    experience = jax.tree.map(lambda leaf: leaf.swapaxes(0, 1), sequences.experience)
+    advantage, target = sequences.advantage.T, sequences.target.T
+    _, decision = _in_compute_precision(agent, settings)(
+        sequences.memory, experience.image, experience.reading, experience.starts
+    )
+    log_ratio = joint_log_probability(decision, experience.action) - experience.log_probability
+    ratio = jnp.exp(log_ratio)
+    advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+    clipped = jnp.clip(ratio, 1 - settings.clip, 1 + settings.clip)
+    policy = -jnp.minimum(ratio * advantage, clipped * advantage).mean()
+    near = experience.value + jnp.clip(decision.value - experience.value, -settings.clip, settings.clip)
+    value = 0.5 * jnp.maximum((decision.value - target) ** 2, (near - target) ** 2).mean()
+    switch_entropy, entropy = weighted_entropy(decision, pays_for_asking=settings.entropy_pays_for_asking)
+    switch_entropy, entropy = switch_entropy.mean(), entropy.mean()
+    total = (
+        policy
+        + settings.value_weight * value
+        - settings.entropy_weight * entropy
+        - settings.switch_entropy_weight * switch_entropy
+    )
+    outside = (jnp.abs(ratio - 1) > settings.clip).mean()
+    return total, Losses(policy, value, entropy, switch_entropy, outside, jnp.abs(ratio - 1).max())

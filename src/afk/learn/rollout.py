@@ -1,0 +1,185 @@
+"""Collecting experience: a batch of episodes that never stops, played by an agent with a notebook."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from afk.agents.grid_agent import Decision, GridAgent, joint_log_probability, sample
+from afk.agents.notebook import Notebook, NoteTaking, open_notebook, write
+from afk.agents.reading import Reading, read_focus, read_latest
+from afk.agents.variants import Variant
+from afk.envs.base import Batch, Environment, Pool, TimeStep, advance, start_batch
+
+
+@dataclass(frozen=True)
+class Play:
+    """Who plays what, and how notes are taken; everything that is fixed while a loop is compiled.
+
+    Attributes:
+        env: the environment.
+        variant: what the agent is equipped with.
+        rules: how notes are taken.
+    """
+
+    env: Environment
+    variant: Variant
+    rules: NoteTaking
+
+
+class Actors(eqx.Module):
+    """Episodes under way and what the agent carries through them, with a leading axis.
+
+    Attributes:
+        batch: the episodes.
+        notebooks: F of each.
+        memory: (n, 2, width), the LSTM's states.
+        starts: (n,) bool, whether the next step is the first of an episode.
+    """
+
+    batch: Batch
+    notebooks: Notebook
+    memory: jax.Array
+    starts: jax.Array
+
+
+class Episodes(eqx.Module):
+    """Sums over the episodes that ended, () float32 each; means are these over `count`."""
+
+    count: jax.Array
+    success: jax.Array
+    steps: jax.Array
+    reward: jax.Array
+    queries: jax.Array
+    precision: jax.Array
+    recall: jax.Array
+    f1: jax.Array
+
+
+class Experience(eqx.Module):
+    """Steps of many episodes; leading axes are (steps, n).
+
+    Attributes:
+        image: (7, 7, 4) uint8.
+        reading: what was read.
+        starts: () bool, whether an episode started at this step.
+        action: (5,) int32.
+        log_probability: () float32, of the action when it was taken.
+        value: () float32, V before the step.
+        reward: () float32, r_env.
+        grew: () bool, whether A_0 grew by the answer.
+        terminated: () bool.
+        truncated: () bool.
+        final_value: () float32, V of the last observation where the episode was truncated, else 0.
+    """
+
+    image: jax.Array
+    reading: Reading
+    starts: jax.Array
+    action: jax.Array
+    log_probability: jax.Array
+    value: jax.Array
+    reward: jax.Array
+    grew: jax.Array
+    terminated: jax.Array
+    truncated: jax.Array
+    final_value: jax.Array
+
+
+def start_actors(play: Play, agent: GridAgent, pool: Pool, count: int) -> Actors:
+    """Start episodes with fresh notebooks."""
+    batch = start_batch(pool, count)
+    notebooks = jax.vmap(partial(open_notebook, rules=play.rules))(batch.observations.mission)
+    return Actors(batch, notebooks, agent.first_state(count), jnp.ones(count, bool))
+
+
+def read(play: Play, agent: GridAgent, notebooks: Notebook, latest: jax.Array) -> Reading:
+    """What the agent reads in each of n episodes: A_0, or the latest (n, tokens) response only."""
+    size = agent.size
+    if play.variant.notebook:
+        return jax.vmap(partial(read_focus, notes=size.notes, words=size.note_words))(notebooks)
+    return jax.vmap(partial(read_latest, notes=size.notes, words=size.note_words))(notebooks, latest)
+
+
+def decide(agent: GridAgent, actors: Actors, reading: Reading) -> tuple[jax.Array, Decision]:
+    """One step of the agent: the LSTM's states after it, and decisions with a leading axis n."""
+    image = actors.batch.observations.image
+    inputs = jax.tree.map(lambda leaf: leaf[None], (image, reading, actors.starts))
+    memory, decision = agent(actors.memory, *inputs)
+    return memory.astype(actors.memory.dtype), jax.tree.map(lambda leaf: leaf[0], decision)
+
+
+def collect(
+    play: Play, agent: GridAgent, pool: Pool, actors: Actors, key: jax.Array, *, steps: int
+) -> tuple[Actors, Experience, Episodes]:
+    """Play some steps in every episode; experience has leading axes (steps, n)."""
+
+    def step(actors: Actors, key: jax.Array) -> tuple[Actors, tuple[Experience, Episodes]]:
+        observation = actors.batch.observations
+        reading = read(play, agent, actors.notebooks, observation.response)
+        memory, decision = decide(agent, actors, reading)
+        action = sample(decision, key)
+        batch, time_step = advance(play.env, pool, actors.batch, action)
+        response = time_step.observation.response
+        notebooks, grew = jax.vmap(partial(write, rules=play.rules))(actors.notebooks, response)
+        ended = Actors(
+            Batch(batch.states, time_step.observation, batch.cursor), notebooks, memory, jnp.zeros_like(grew)
+        )
+        final_value = _value_where(time_step.truncated, play, agent, ended)
+        experience = Experience(
+            image=observation.image,
+            reading=reading,
+            starts=actors.starts,
+            action=action,
+            log_probability=joint_log_probability(decision, action),
+            value=decision.value,
+            reward=time_step.reward,
+            grew=grew,
+            terminated=time_step.terminated,
+            truncated=time_step.truncated,
+            final_value=final_value,
+        )
+        fresh = jax.vmap(partial(open_notebook, rules=play.rules))(batch.observations.mission)
+        actors = Actors(batch, _choose(time_step.done, fresh, notebooks), memory, time_step.done)
+        return actors, (experience, _count(time_step))
+
+    actors, (experience, episodes) = jax.lax.scan(step, actors, jax.random.split(key, steps))
+    return actors, experience, jax.tree.map(lambda leaf: leaf.sum(0), episodes)
+
+
+def _value_where(wanted: jax.Array, play: Play, agent: GridAgent, actors: Actors) -> jax.Array:
+    """V of (n,) episodes where it is wanted, else 0; costs nothing where it is wanted nowhere."""
+
+    def evaluate() -> jax.Array:
+        reading = read(play, agent, actors.notebooks, actors.batch.observations.response)
+        return jnp.where(wanted, decide(agent, actors, reading)[1].value, 0)
+
+    return jax.lax.cond(wanted.any(), evaluate, lambda: jnp.zeros(wanted.shape))
+
+
+def _choose(mask: jax.Array, yes: Any, no: Any) -> Any:
+    """Leaves of one pytree or the other, by an (n,) mask."""
+    return jax.tree.map(lambda a, b: jnp.where(mask.reshape(-1, *[1] * (a.ndim - 1)), a, b), yes, no)
+
+
+def _count(time_step: TimeStep) -> Episodes:
+    """What ended at a step of n episodes."""
+    tally = time_step.tally
+    precision = tally.good / jnp.maximum(tally.queries, 1)
+    recall = tally.good / jnp.maximum(tally.wanted, 1)
+    measures = {
+        "count": jnp.ones_like(precision),
+        "success": time_step.success,
+        "steps": tally.steps,
+        "reward": time_step.reward,
+        "queries": tally.queries,
+        "precision": precision,
+        "recall": recall,
+        "f1": 2 * precision * recall / jnp.maximum(precision + recall, 1e-9),
+    }
+    return Episodes(
+        **{name: jnp.where(time_step.done, each, 0).sum(dtype=jnp.float32) for name, each in measures.items()}
+    )

@@ -1,0 +1,430 @@
+"""Ten thousand levels of every task against the specification, and against giving away what must be asked."""
+
+from itertools import combinations, product
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+from afk.envs import registry
+from afk.envs.base import Pool, draw_pool
+from afk.envs.qbabyai import cells, view
+from afk.envs.qbabyai.state import State
+from afk.envs.qbabyai.words import NAMES as ALL_NAMES
+from afk.envs.qbabyai.words import UNKNOWN as DONT_KNOW
+from afk.envs.qbabyai.words import VOCABULARY
+from afk.knowledge.facts import FactTable, ask
+
+from . import level_checks as checks
+from .level_checks import BLUE, COLOURS, YELLOW, Expected, Levels
+
+Categories = dict[str, np.ndarray]  # by name, a value a level
+
+COUNT = 10_000
+CHANCE = 1e-6  # how unlikely a coincidence must be to count as dependence; seeds are fixed
+
+KEY_CLAUSE, DANGER_CLAUSE = "find the key to the door, ", "avoid danger zone, "
+ANY_TWO = {"objects": 2, "kinds": ("key", "ball", "box"), "colours": COLOURS}
+PAPER = {
+    "object-in-box": Expected("C", 1, 1, 9, "tbs", "find NAME toy"),
+    "danger": Expected("S", 1, 1, 7, "d", DANGER_CLAUSE + "go to the green square"),
+    "go-to-favorite": Expected("D", 3, 3, 5, "tw", "go to NAME toy", open_doors=True, objects=3),
+    "open-door": Expected("H", 1, 2, 7, "k", "find the key to the door", keys=3),
+    "object-in-box+danger": Expected("CS", 1, 1, 7, "dtbs", DANGER_CLAUSE + "find NAME toy"),
+    "object-in-box+go-to-favorite": Expected("CD", 3, 3, 5, "tbsx", "find NAME toy", open_doors=True),
+    "object-in-box+open-door": Expected("CH", 1, 2, 7, "tbsxk", KEY_CLAUSE + "and find NAME toy", keys=2),
+    "danger+go-to-favorite": Expected("SD", 1, 2, 7, "dtw", DANGER_CLAUSE + "go to NAME toy", **ANY_TWO),
+    "danger+open-door": Expected(
+        "SH", 1, 2, 7, "dk", DANGER_CLAUSE + KEY_CLAUSE + "go to the green square", keys=2
+    ),
+    "go-to-favorite+open-door": Expected(
+        "DH", 3, 3, 5, "twkl", KEY_CLAUSE + "go to NAME toy", keys=2, keys_apart=True, objects=3
+    ),
+    "object-in-box+danger+go-to-favorite": Expected("CSD", 1, 2, 7, "dtbsx", DANGER_CLAUSE + "find NAME toy"),
+    "object-in-box+danger+open-door": Expected(
+        "CSH", 1, 3, 7, "dtbsxk", DANGER_CLAUSE + KEY_CLAUSE + "find NAME toy", keys=2
+    ),
+    "object-in-box+go-to-favorite+open-door": Expected(
+        "CDH", 3, 3, 5, "tbsxk", KEY_CLAUSE + "find NAME toy", keys=2
+    ),
+    "danger+go-to-favorite+open-door": Expected(
+        "SDH", 1, 3, 7, "dtwk", DANGER_CLAUSE + KEY_CLAUSE + "go to NAME toy", keys=2, **ANY_TWO
+    ),
+    "object-in-box+danger+go-to-favorite+open-door": Expected(
+        "CSDH",
+        *(3, 3, 7, "dtbsxkl"),
+        DANGER_CLAUSE + KEY_CLAUSE + "find NAME toy",
+        keys=2,
+        keys_apart=True,
+    ),
+    "object-in-box+danger-two-rooms": Expected("CS", 1, 2, 7, "dtbsx", DANGER_CLAUSE + "find NAME toy"),
+}
+
+WITH_BOXES, WITH_DANGER = (
+    tuple(name for name, expected in PAPER.items() if suit in expected.suits) for suit in "CS"
+)
+
+
+@pytest.fixture(scope="module", params=PAPER)
+def pool(request: pytest.FixtureRequest) -> tuple[str, Pool[State]]:
+    seed = list(PAPER).index(request.param)
+    return request.param, draw_pool(registry.make(f"qbabyai/{request.param}"), jax.random.key(seed), COUNT)
+
+
+@pytest.fixture(scope="module")
+def levels(pool: tuple[str, Pool[State]]) -> Levels:
+    name, drawn = pool
+    return Levels(drawn.states, PAPER[name])
+
+
+def test_the_tasks_are_those_of_the_paper() -> None:
+    assert {f"qbabyai/{name}" for name in PAPER} == set(registry.task_names())
+    assert len(PAPER) == 16
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_a_task_is_as_the_paper_has_it(name: str) -> None:
+    rooms, room_size, good_queries, ends_early = {
+        "object-in-box": (1, 9, 3, True),
+        "danger": (1, 7, 1, True),
+        "go-to-favorite": (9, 5, 2, False),
+        "open-door": (2, 7, 1, False),
+        "object-in-box+danger": (1, 7, 4, True),
+        "object-in-box+go-to-favorite": (9, 5, 4, True),
+        "object-in-box+open-door": (2, 7, 5, True),
+        "danger+go-to-favorite": (2, 7, 3, True),
+        "danger+open-door": (2, 7, 2, True),
+        "go-to-favorite+open-door": (9, 5, 4, False),
+        "object-in-box+danger+go-to-favorite": (2, 7, 5, True),
+        "object-in-box+danger+open-door": (3, 7, 6, True),
+        "object-in-box+go-to-favorite+open-door": (9, 5, 5, True),
+        "danger+go-to-favorite+open-door": (3, 7, 4, True),
+        "object-in-box+danger+go-to-favorite+open-door": (9, 7, 7, True),
+        "object-in-box+danger-two-rooms": (2, 7, 5, True),
+    }[name]
+    task, expected = registry.find_task(f"qbabyai/{name}"), PAPER[name]
+    assert (task.plan.rooms, task.plan.room_size, task.ends_early) == (rooms, room_size, ends_early)
+    assert (task.plan.rows, task.plan.columns) == (expected.rows, expected.columns)
+    assert task.max_steps == room_size**2 * rooms
+    assert len(task.questions) == len(expected.questions) == good_queries
+    assert task.symbol == expected.suits
+    words = {
+        **{"d": "what danger zone", "t": "what NAME toy", "b": "where COLOUR ball", "k": "what key"},
+        **{"s": "what NAME suitcase", "x": "where COLOUR box", "w": "where COLOUR KIND"},
+        "l": "where COLOUR key",
+    }
+    assert task.questions == tuple(words[letter] for letter in expected.questions)
+
+
+def test_the_world_is_as_the_paper_counts_it() -> None:
+    assert len(VOCABULARY.words) == len(set(VOCABULARY.words)) == 62
+    assert (len(VOCABULARY.functions), len(VOCABULARY.adjectives), len(VOCABULARY.nouns)) == (2, 22, 24)
+    assert VOCABULARY.functions == ("what", "where")
+    assert not set(VOCABULARY.functions) & set(VOCABULARY.words)
+    assert len(cells.ACTIONS) == 7
+    assert cells.COLOURS == COLOURS
+    assert ALL_NAMES == checks.NAMES == ("jack", "mary")
+    assert view.VIEW == 7
+    assert registry.make("qbabyai/danger").action_sizes == (2, 7, 2, 22, 24)
+    actionable = {"key", "ball", "box", "door"}
+    assert actionable < set(cells.KIND_WORDS.values()) & set(VOCABULARY.nouns)
+
+
+def test_levels_differ(levels: Levels) -> None:
+    states = levels.states
+    parts = (levels.grid.reshape(COUNT, -1), states.position, states.direction[:, None])
+    assert (
+        len(np.unique(np.concatenate(parts, axis=1, dtype=np.uint8, casting="unsafe"), axis=0)) > 0.98 * COUNT
+    )
+
+
+def test_rooms_and_doors(levels: Levels) -> None:
+    problems = checks.faults(checks.plan_checks(levels))
+    assert not problems
+
+
+def test_the_start(levels: Levels) -> None:
+    problems = checks.faults(checks.start_checks(levels))
+    assert not problems
+
+
+def test_things_and_their_descriptions(levels: Levels) -> None:
+    problems = checks.faults(checks.thing_checks(levels))
+    assert not problems
+
+
+def test_there_is_a_way_and_it_takes_knowledge(levels: Levels) -> None:
+    problems = checks.faults(checks.route_checks(levels))
+    assert not problems
+
+
+def test_rivers(levels: Levels) -> None:
+    problems = checks.faults(checks.river_checks(levels))
+    assert not problems
+
+
+@pytest.mark.parametrize("pool", WITH_DANGER, indirect=True)
+def test_half_of_the_tiles_are_dangerous(levels: Levels) -> None:
+    tiles = levels.kind == checks.TILE
+    for colour in (YELLOW, levels.danger[:, None, None]):
+        share = (tiles & (levels.colour == colour)).sum((1, 2)) / tiles.sum((1, 2))
+        assert abs(share.mean() - 0.5) < 5 * share.std() / np.sqrt(COUNT)
+
+
+def test_facts_are_true_and_complete(levels: Levels) -> None:
+    problems = checks.faults(checks.fact_checks(levels))
+    assert not problems
+
+
+def test_good_queries_lead_to_the_target(levels: Levels) -> None:
+    problems = checks.faults(checks.query_checks(levels))
+    assert not problems
+
+
+@jax.jit
+def told(facts: FactTable, queries: jax.Array, on_the_spot: jax.Array) -> jax.Array:
+    """Whether (n, 3) queries get another answer than that nothing is known: (n,) bool."""
+    unknown = jnp.asarray(DONT_KNOW)
+    answers, known = jax.vmap(lambda fact, query: ask(fact, query, on_the_spot=on_the_spot, unknown=unknown))(
+        facts, queries
+    )
+    return known & (answers != unknown).any(-1)
+
+
+def test_the_oracle_answers_good_queries(levels: Levels) -> None:
+    good = np.asarray(levels.level.good_queries).astype(int)
+    rng = np.random.default_rng(0)
+    for place in range(good.shape[1]):
+        query, is_used = good[:, place], good[:, place, 0] >= 0
+        any_adjective = rng.integers(len(VOCABULARY.adjectives), size=len(query))
+        about_key = query[:, 1] == checks.ANY
+        query = np.where((np.arange(3) == 1) & about_key[:, None], any_adjective[:, None], query)
+        here, elsewhere = (told(levels.states.facts, query, jnp.bool_(spot)) for spot in (True, False))
+        assert np.array_equal(here, is_used)
+        assert np.array_equal(elsewhere, is_used & ~about_key)
+
+
+def rivers_of(kind: np.ndarray, colour: np.ndarray) -> np.ndarray:
+    """1 where a tile is yellow, -1 where it is blue, 0 where there is none."""
+    return np.where(kind == checks.TILE, np.where(colour == YELLOW, 1, -1), 0)
+
+
+def identities(levels: Levels) -> Categories:
+    """What must be asked for, each by the number of the right one in reading order."""
+    expected, drawn = levels.expected, {"direction": np.asarray(levels.states.direction)}
+    if "S" in expected.suits:
+        drawn["danger"] = levels.danger
+    if levels.name[0] >= 0:
+        drawn["name"] = levels.name
+    if expected.candidates > 1:
+        codes = checks.at(levels.grid, checks.spots(levels.candidates, expected.candidates))
+        is_target = codes == levels.target[:, None]
+        drawn["target"] = is_target.argmax(1)
+        drawn["look of the target"] = (codes < levels.target[:, None]).sum(1)
+    if expected.keys > 1:
+        colours = checks.at(levels.colour, checks.spots(levels.lock_keys, expected.keys))
+        drawn["key"] = (colours == levels.key_colour[:, None]).argmax(1)
+        drawn["look of the key"] = (colours < levels.key_colour[:, None]).sum(1)
+        asked = [
+            checks.question("where", checks.COLOUR_WORDS[colours[:, index]], "key") for index in range(2)
+        ]
+        rows = [(levels.oracle.codes == code[:, None]).argmax(1) for code in asked]
+        drawn["key in the table"] = (rows[0] < rows[1]) == (drawn["key"] == 0)
+    return drawn
+
+
+def places(levels: Levels) -> Categories:
+    """Where things are, and what the tiles around them look like."""
+    expected = levels.expected
+    found = {"agent's y": levels.agent[:, 0], "agent's x": levels.agent[:, 1], "agent's room": levels.home}
+    rivers = rivers_of(levels.kind, levels.colour)
+    around = levels.agent
+    groups = {"candidate": (levels.candidates, expected.candidates), "key": (levels.lock_keys, expected.keys)}
+    cells_of = {"agent": around[:, None]}
+    for what, (mask, count) in groups.items():
+        if count:
+            cells_of[what] = checks.spots(mask, count)
+            for index in range(min(count, 2)):
+                y, x = np.moveaxis(cells_of[what][:, index], -1, 0)
+                found |= {
+                    f"{what} {index} y": y,
+                    f"{what} {index} x": x,
+                    f"{what} {index} room": levels.room[y, x],
+                }
+        if count > 1:
+            steps = np.abs(cells_of[what] - around[:, None]).sum(-1)
+            found[f"nearest {what}"] = steps.argmin(1)
+            found[f"farthest {what}"] = steps.argmax(1)
+    if "H" in expected.suits:
+        door = np.argwhere(levels.locked)
+        door = door[np.unique(door[:, 0], return_index=True)[1], 1:]
+        found |= {"lock's y": door[:, 0], "lock's x": door[:, 1]}
+        found["key by the lock"] = np.abs(cells_of["key"] - door[:, None]).sum(-1).argmin(1)
+    if "S" in expected.suits:
+        found["majority of tiles"] = np.sign(rivers.sum((1, 2)))
+        found["tiles"] = (rivers != 0).sum((1, 2)) // 4
+        found["tile ahead"] = checks.at(rivers, levels.ahead)
+        for room in range(expected.rooms):
+            found[f"majority in room {room}"] = np.sign(rivers[:, levels.room == room].sum(1))
+        padded = np.pad(rivers, ((0, 0), (1, 1), (1, 1)))
+        for what, spots in cells_of.items():
+            for index in range(spots.shape[1]):
+                y, x = np.moveaxis(spots[:, index, None], -1, 0)
+                beside = [
+                    padded[np.arange(len(levels))[:, None], y + 1 + dy, x + 1 + dx] for dy, dx in checks.STEPS
+                ]
+                found[f"tiles beside {what} {index}"] = np.sign(np.concatenate(beside, 1).sum(1))
+        detours = [checks.detour(levels, colour) for colour in (YELLOW, BLUE)]
+        found["shorter way"] = np.clip(detours[0] - detours[1], -4, 4)
+    return found
+
+
+def looks(levels: Levels) -> Categories:
+    """Colours and kinds of the first of several things in reading order."""
+    expected, found = levels.expected, {}
+    for what, mask, count in (
+        ("candidate", levels.candidates, expected.candidates),
+        ("key", levels.lock_keys, expected.keys),
+        ("door", np.isin(levels.kind, checks.DOORS), checks.door_count(expected)),
+        ("lock", levels.locked, min(1, expected.keys)),
+    ):
+        if count:
+            index = np.unique(np.argwhere(mask)[:, 0], return_index=True)[1]
+            first = np.argwhere(mask)[index, 1:]
+            found[f"colour of the {what}"] = checks.at(levels.colour, first)
+            if what == "candidate":
+                found["kind of the candidate"] = checks.at(levels.kind, first)
+    return found
+
+
+@pytest.fixture(scope="module")
+def drawn(levels: Levels) -> Categories:
+    return identities(levels)
+
+
+@pytest.fixture(scope="module")
+def around(levels: Levels) -> Categories:
+    return places(levels)
+
+
+def dependence(first: np.ndarray, second: np.ndarray) -> float:
+    """How likely two (n,) categories are to look as dependent as they do by coincidence."""
+    numbers = [np.unique(_without_rare(each), return_inverse=True)[1] for each in (first, second)]
+    sizes = [number.max() + 1 for number in numbers]
+    if min(sizes) == 1:
+        return 1.0
+    table = np.bincount(numbers[0] * sizes[1] + numbers[1], minlength=sizes[0] * sizes[1]).reshape(sizes)
+    expected = table.sum(1, keepdims=True) * table.sum(0) / len(first)
+    return float(stats.chi2.sf(((table - expected) ** 2 / expected).sum(), (sizes[0] - 1) * (sizes[1] - 1)))
+
+
+def _without_rare(values: np.ndarray) -> np.ndarray:
+    """Categories with those that are too rare for a chi-square test counted as the most common one."""
+    kept, counts = np.unique(values, return_counts=True)
+    return np.where(np.isin(values, kept[counts >= len(values) // 50]), values, kept[counts.argmax()])
+
+
+def test_whatever_is_asked_for_is_drawn_evenly(levels: Levels, drawn: Categories) -> None:
+    expected = levels.expected
+    options = {"direction": 4, "danger": 2, "name": 2, "key in the table": 2}
+    options |= {"target": expected.candidates, "look of the target": expected.candidates}
+    options |= {"key": expected.keys, "look of the key": expected.keys}
+    for name, values in drawn.items():
+        counts = np.unique(values, return_counts=True)[1]
+        assert len(counts) == options[name], name
+        assert stats.chisquare(counts)[1] > CHANCE, name
+    if "H" in expected.suits:
+        assert stats.chisquare(np.bincount(levels.key_colour, minlength=6))[1] > CHANCE
+
+
+def test_nothing_in_sight_tells_what_must_be_asked(
+    levels: Levels, drawn: Categories, around: Categories
+) -> None:
+    look = looks(levels)
+    pairs = [*product(drawn.items(), (around | look).items()), *product(look.items(), around.items())]
+    pairs += combinations(drawn.items(), 2)
+    if "H" in levels.expected.suits:
+        fitting = ("colour of the fitting key", levels.key_colour)
+        doors = {f"colour of the {what}": look[f"colour of the {what}"] for what in ("door", "lock")}
+        pairs += product([fitting], (around | doors).items())
+    leaks = {
+        (one, other): chance
+        for (one, first), (other, second) in pairs
+        if (chance := dependence(first, second)) < CHANCE
+    }
+    assert not leaks
+
+
+@pytest.mark.parametrize("pool", WITH_BOXES, indirect=True)
+def test_noise_in_answers_tells_nothing(levels: Levels, drawn: Categories) -> None:
+    oracle = levels.oracle
+    noise = np.array([text.split(",")[0] if "," in text else "" for text in oracle.texts])
+    for question in [("where", colour, "ball") for colour in ("blue", "green")] + [
+        ("what", name, "suitcase") for name in checks.NAMES
+    ]:
+        heard = noise[oracle.ask(checks.question(*question))]
+        assert len(np.unique(heard)) == 3
+        for name, values in drawn.items():
+            assert dependence(heard, values) > CHANCE, (question, name)
+
+
+def guesses(features: np.ndarray, drawn: Categories) -> dict[str, float]:
+    """How many standard deviations above chance fitted guesses are on levels that they have not seen.
+
+    Ridge regression on the (n, features) and on random rectified sums of them, so that a hint need not be
+    linear to be found; for each of the (n,) categories, whether it is its first.
+    """
+    rng = np.random.default_rng(0)
+    count, width = features.shape
+    scaled = ((features - features.mean(0)) / (features.std(0) + 1e-6)).astype(np.float32)
+    mixed = np.maximum(scaled @ rng.normal(size=(width, 200)).astype(np.float32) / np.sqrt(width), 0)
+    inputs = np.concatenate([scaled, mixed, np.ones((count, 1))], axis=1, dtype=np.float32)
+    right = np.stack([values == values.min() for values in drawn.values()], axis=1)
+    seen, unseen = np.split(inputs, 2)
+    labels, held_out = np.split(right, 2)
+    ridge = seen.T @ seen + 10 * np.eye(inputs.shape[1], dtype=np.float32)
+    weights = np.linalg.solve(ridge, seen.T @ np.where(labels, 1, -1))
+    often = np.maximum(held_out.mean(0), 1 - held_out.mean(0))
+    accuracy = ((unseen @ weights > 0) == held_out).mean(0)
+    return dict(zip(drawn, (accuracy - often) / np.sqrt(often * (1 - often) / len(unseen)), strict=True))
+
+
+def test_no_fitted_guess_beats_chance(
+    levels: Levels, pool: tuple[str, Pool[State]], drawn: Categories, around: Categories
+) -> None:
+    image = np.asarray(pool[1].observations.image).astype(int)
+    in_view = rivers_of(image[..., 0], image[..., 1])
+    rivers = rivers_of(levels.kind, levels.colour)
+    sights = looks(levels) | around
+    features = np.concatenate(
+        [
+            *(each.reshape(len(levels), -1) for each in (in_view, rivers)),
+            *(values[:, None] == np.unique(values) for values in sights.values()),
+            np.stack(list(around.values()), axis=1),
+        ],
+        axis=1,
+        dtype=np.float32,
+    )
+    assert {name: score for name, score in guesses(features, drawn).items() if score > 5} == {}
+
+
+def test_a_leak_would_be_found() -> None:
+    rng = np.random.default_rng(1)
+    hint = rng.integers(0, 3, COUNT)
+    leaked = np.where(rng.random(COUNT) < 0.1, hint == 0, rng.random(COUNT) < 0.5)
+    assert dependence(hint, leaked) < CHANCE
+    features = rng.normal(size=(COUNT, 60))
+    coin = rng.random(COUNT)
+    scores = guesses(
+        features,
+        {
+            "linear": (features[:, 0] > 0) ^ (coin < 0.4),
+            "not linear": (features[:, :3] ** 2).sum(1) > 2.4,
+            "chance": coin < 0.5,
+        },
+    )
+    assert scores["linear"] > 5
+    assert scores["not linear"] > 5
+    assert abs(scores["chance"]) < 5

@@ -1,0 +1,52 @@
+"""The command line as a user meets it: what it prints, and how it refuses."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "afk", *arguments], capture_output=True, text=True, timeout=300, check=False
+    )
+
+
+def test_tasks_are_listed() -> None:
+    rows = json.loads(run("tasks", "--json").stdout)
+    assert len(rows) == 16
+    assert rows[8]["task"] == "qbabyai/danger+open-door"
+    assert (rows[8]["rooms"], rows[8]["room_size"], rows[8]["max_steps"]) == (2, 7, 98)
+    assert (rows[8]["good_queries"], rows[8]["early_termination"]) == (2, True)
+    shown = run("tasks").stdout
+    assert all(row["task"] in shown for row in rows)
+
+
+def test_the_expert_is_evaluated() -> None:
+    done = run("eval", "expert", "--task", "qbabyai/danger", "--episodes", "20", "--json")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert summary["success"] == summary["f1"] == 1 and summary["episodes"] == 20
+    assert summary["success_interval"][0] < 1 == summary["success_interval"][1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("eval", "expert", "--task", "qbabyai/dangre"), "did you mean qbabyai/danger"),
+        (("eval", "expert", "--task", "zzz"), "`afk tasks` lists them all"),
+        (("eval", "oracle", "--task", "qbabyai/danger"), "it is one of expert, random"),
+        (("eval", "expert", "--task", "qbabyai/danger", "--episodes", "0"), "--episodes"),
+        (("eval", "expert", "--task", "qbabyai/danger", "--seed", "one"), "--seed"),
+        (("eval", "expert"), "--task"),
+        (("bench", "env", "--task", "qbabyai/nowhere"), "unknown task"),
+        (("bench", "env", "--envs", "0"), "--envs"),
+        (("sing",), "sing"),
+    ],
+)
+def test_what_the_user_got_wrong_is_one_line(arguments: tuple[str, ...], said: str) -> None:
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert said in done.stderr and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
+    assert done.stdout == ""
