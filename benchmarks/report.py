@@ -37,14 +37,14 @@ def _worlds() -> str:
     expert = {row["task"]: row for row in json.loads((RESULTS / "expert.json").read_text())["tasks"]}
     parity = {row["task"]: row for row in json.loads((RESULTS / "parity.json").read_text())["tasks"]}
     lines = [
-        "| task | good queries | expert, levels won | its steps | steps compared with Minigrid | differences |",
+        "| task | good queries | levels the expert won | its steps | compared with Minigrid | differences |",
         "|---|---|---|---|---|---|",
     ]
     for name, row in expert.items():
-        won = round(row["success"] * row["episodes"])
+        won, compared = round(row["success"] * row["episodes"]), parity[name]
         lines.append(
-            f"| `{name}` | {row['good_queries']:.0f} | {won:,} of {row['episodes']:,} | {row['episode_length']:.1f} "
-            f"| {parity[name]['steps']:,} | {parity[name]['mismatches']} |"
+            f"| `{name}` | {row['good_queries']:.0f} | {won:,} of {row['episodes']:,} "
+            f"| {row['episode_length']:.1f} | {compared['steps']:,} steps | {compared['mismatches']} |"
         )
     return "\n".join(lines)
 

@@ -16,8 +16,8 @@ from afk.envs.qbabyai.floorplan import FloorPlan
 from afk.envs.qbabyai.state import State
 from afk.envs.qbabyai.tasks import Task
 
-from . import level_checks as checks
-from .level_checks import COLOURS, Expected, Levels
+from .level_checks import all_checks, faults, route_checks
+from .levels import COLOURS, Expected, Levels
 
 
 def expected_of(task: Task) -> Expected:
@@ -90,9 +90,9 @@ def test_unsound_draws_are_thrown_away(keys: jax.Array, drawn: tuple[State, jax.
     env, expected = QBabyAI(SMALL), expected_of(SMALL)
     states, sound = drawn
     assert 0.1 < np.mean(sound) < 0.9
-    assert checks.faults(checks.route_checks(Levels(states, expected)))
+    assert faults(route_checks(Levels(states, expected)))
     states, observations = jax.jit(jax.vmap(env.reset))(keys)
-    assert not checks.faults(checks.all_checks(Levels(states, expected)))
+    assert not faults(all_checks(Levels(states, expected)))
     assert leaves_equal(observations, jax.jit(jax.vmap(env.observe))(states))
 
 
@@ -256,5 +256,5 @@ def test_any_composition_is_sound_or_refused(plan: FloorPlan, clauses: tuple[Cla
     except ValueError as refusal:
         assert "\n" not in str(refusal)
         return
-    problems = checks.faults(checks.all_checks(Levels(pool.states, expected_of(task))))
+    problems = faults(all_checks(Levels(pool.states, expected_of(task))))
     assert not problems

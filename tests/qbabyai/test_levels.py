@@ -17,10 +17,10 @@ from afk.envs.qbabyai.words import UNKNOWN as DONT_KNOW
 from afk.envs.qbabyai.words import VOCABULARY
 from afk.knowledge.facts import FactTable, ask
 
-from . import level_checks as checks
-from .level_checks import BLUE, COLOURS, YELLOW, Expected, Levels
-
-Categories = dict[str, np.ndarray]  # by name, a value a level
+from .hints import Categories, dependence, guesses, identities, looks, places, rivers_of
+from .level_checks import faults, plan_checks, river_checks, route_checks, start_checks, thing_checks
+from .levels import ANY, COLOURS, NAMES, TILE, YELLOW, Expected, Levels, question
+from .oracle_checks import fact_checks, query_checks
 
 COUNT = 10_000
 CHANCE = 1e-6  # how unlikely a coincidence must be to count as dependence; seeds are fixed
@@ -125,7 +125,7 @@ def test_the_world_is_as_the_paper_counts_it() -> None:
     assert not set(VOCABULARY.functions) & set(VOCABULARY.words)
     assert len(cells.ACTIONS) == 7
     assert cells.COLOURS == COLOURS
-    assert ALL_NAMES == checks.NAMES == ("jack", "mary")
+    assert ALL_NAMES == NAMES == ("jack", "mary")
     assert view.VIEW == 7
     assert registry.make("qbabyai/danger").action_sizes == (2, 7, 2, 22, 24)
     actionable = {"key", "ball", "box", "door"}
@@ -141,45 +141,45 @@ def test_levels_differ(levels: Levels) -> None:
 
 
 def test_rooms_and_doors(levels: Levels) -> None:
-    problems = checks.faults(checks.plan_checks(levels))
+    problems = faults(plan_checks(levels))
     assert not problems
 
 
 def test_the_start(levels: Levels) -> None:
-    problems = checks.faults(checks.start_checks(levels))
+    problems = faults(start_checks(levels))
     assert not problems
 
 
 def test_things_and_their_descriptions(levels: Levels) -> None:
-    problems = checks.faults(checks.thing_checks(levels))
+    problems = faults(thing_checks(levels))
     assert not problems
 
 
 def test_there_is_a_way_and_it_takes_knowledge(levels: Levels) -> None:
-    problems = checks.faults(checks.route_checks(levels))
+    problems = faults(route_checks(levels))
     assert not problems
 
 
 def test_rivers(levels: Levels) -> None:
-    problems = checks.faults(checks.river_checks(levels))
+    problems = faults(river_checks(levels))
     assert not problems
 
 
 @pytest.mark.parametrize("pool", WITH_DANGER, indirect=True)
 def test_half_of_the_tiles_are_dangerous(levels: Levels) -> None:
-    tiles = levels.kind == checks.TILE
+    tiles = levels.kind == TILE
     for colour in (YELLOW, levels.danger[:, None, None]):
         share = (tiles & (levels.colour == colour)).sum((1, 2)) / tiles.sum((1, 2))
         assert abs(share.mean() - 0.5) < 5 * share.std() / np.sqrt(COUNT)
 
 
 def test_facts_are_true_and_complete(levels: Levels) -> None:
-    problems = checks.faults(checks.fact_checks(levels))
+    problems = faults(fact_checks(levels))
     assert not problems
 
 
 def test_good_queries_lead_to_the_target(levels: Levels) -> None:
-    problems = checks.faults(checks.query_checks(levels))
+    problems = faults(query_checks(levels))
     assert not problems
 
 
@@ -199,104 +199,11 @@ def test_the_oracle_answers_good_queries(levels: Levels) -> None:
     for place in range(good.shape[1]):
         query, is_used = good[:, place], good[:, place, 0] >= 0
         any_adjective = rng.integers(len(VOCABULARY.adjectives), size=len(query))
-        about_key = query[:, 1] == checks.ANY
+        about_key = query[:, 1] == ANY
         query = np.where((np.arange(3) == 1) & about_key[:, None], any_adjective[:, None], query)
         here, elsewhere = (told(levels.states.facts, query, jnp.bool_(spot)) for spot in (True, False))
         assert np.array_equal(here, is_used)
         assert np.array_equal(elsewhere, is_used & ~about_key)
-
-
-def rivers_of(kind: np.ndarray, colour: np.ndarray) -> np.ndarray:
-    """1 where a tile is yellow, -1 where it is blue, 0 where there is none."""
-    return np.where(kind == checks.TILE, np.where(colour == YELLOW, 1, -1), 0)
-
-
-def identities(levels: Levels) -> Categories:
-    """What must be asked for, each by the number of the right one in reading order."""
-    expected, drawn = levels.expected, {"direction": np.asarray(levels.states.direction)}
-    if "S" in expected.suits:
-        drawn["danger"] = levels.danger
-    if levels.name[0] >= 0:
-        drawn["name"] = levels.name
-    if expected.candidates > 1:
-        codes = checks.at(levels.grid, checks.spots(levels.candidates, expected.candidates))
-        is_target = codes == levels.target[:, None]
-        drawn["target"] = is_target.argmax(1)
-        drawn["look of the target"] = (codes < levels.target[:, None]).sum(1)
-    if expected.keys > 1:
-        colours = checks.at(levels.colour, checks.spots(levels.lock_keys, expected.keys))
-        drawn["key"] = (colours == levels.key_colour[:, None]).argmax(1)
-        drawn["look of the key"] = (colours < levels.key_colour[:, None]).sum(1)
-        asked = [
-            checks.question("where", checks.COLOUR_WORDS[colours[:, index]], "key") for index in range(2)
-        ]
-        rows = [(levels.oracle.codes == code[:, None]).argmax(1) for code in asked]
-        drawn["key in the table"] = (rows[0] < rows[1]) == (drawn["key"] == 0)
-    return drawn
-
-
-def places(levels: Levels) -> Categories:
-    """Where things are, and what the tiles around them look like."""
-    expected = levels.expected
-    found = {"agent's y": levels.agent[:, 0], "agent's x": levels.agent[:, 1], "agent's room": levels.home}
-    rivers = rivers_of(levels.kind, levels.colour)
-    around = levels.agent
-    groups = {"candidate": (levels.candidates, expected.candidates), "key": (levels.lock_keys, expected.keys)}
-    cells_of = {"agent": around[:, None]}
-    for what, (mask, count) in groups.items():
-        if count:
-            cells_of[what] = checks.spots(mask, count)
-            for index in range(min(count, 2)):
-                y, x = np.moveaxis(cells_of[what][:, index], -1, 0)
-                found |= {
-                    f"{what} {index} y": y,
-                    f"{what} {index} x": x,
-                    f"{what} {index} room": levels.room[y, x],
-                }
-        if count > 1:
-            steps = np.abs(cells_of[what] - around[:, None]).sum(-1)
-            found[f"nearest {what}"] = steps.argmin(1)
-            found[f"farthest {what}"] = steps.argmax(1)
-    if "H" in expected.suits:
-        door = np.argwhere(levels.locked)
-        door = door[np.unique(door[:, 0], return_index=True)[1], 1:]
-        found |= {"lock's y": door[:, 0], "lock's x": door[:, 1]}
-        found["key by the lock"] = np.abs(cells_of["key"] - door[:, None]).sum(-1).argmin(1)
-    if "S" in expected.suits:
-        found["majority of tiles"] = np.sign(rivers.sum((1, 2)))
-        found["tiles"] = (rivers != 0).sum((1, 2)) // 4
-        found["tile ahead"] = checks.at(rivers, levels.ahead)
-        for room in range(expected.rooms):
-            found[f"majority in room {room}"] = np.sign(rivers[:, levels.room == room].sum(1))
-        padded = np.pad(rivers, ((0, 0), (1, 1), (1, 1)))
-        for what, spots in cells_of.items():
-            for index in range(spots.shape[1]):
-                y, x = np.moveaxis(spots[:, index, None], -1, 0)
-                beside = [
-                    padded[np.arange(len(levels))[:, None], y + 1 + dy, x + 1 + dx] for dy, dx in checks.STEPS
-                ]
-                found[f"tiles beside {what} {index}"] = np.sign(np.concatenate(beside, 1).sum(1))
-        detours = [checks.detour(levels, colour) for colour in (YELLOW, BLUE)]
-        found["shorter way"] = np.clip(detours[0] - detours[1], -4, 4)
-    return found
-
-
-def looks(levels: Levels) -> Categories:
-    """Colours and kinds of the first of several things in reading order."""
-    expected, found = levels.expected, {}
-    for what, mask, count in (
-        ("candidate", levels.candidates, expected.candidates),
-        ("key", levels.lock_keys, expected.keys),
-        ("door", np.isin(levels.kind, checks.DOORS), checks.door_count(expected)),
-        ("lock", levels.locked, min(1, expected.keys)),
-    ):
-        if count:
-            index = np.unique(np.argwhere(mask)[:, 0], return_index=True)[1]
-            first = np.argwhere(mask)[index, 1:]
-            found[f"colour of the {what}"] = checks.at(levels.colour, first)
-            if what == "candidate":
-                found["kind of the candidate"] = checks.at(levels.kind, first)
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -307,23 +214,6 @@ def drawn(levels: Levels) -> Categories:
 @pytest.fixture(scope="module")
 def around(levels: Levels) -> Categories:
     return places(levels)
-
-
-def dependence(first: np.ndarray, second: np.ndarray) -> float:
-    """How likely two (n,) categories are to look as dependent as they do by coincidence."""
-    numbers = [np.unique(_without_rare(each), return_inverse=True)[1] for each in (first, second)]
-    sizes = [number.max() + 1 for number in numbers]
-    if min(sizes) == 1:
-        return 1.0
-    table = np.bincount(numbers[0] * sizes[1] + numbers[1], minlength=sizes[0] * sizes[1]).reshape(sizes)
-    expected = table.sum(1, keepdims=True) * table.sum(0) / len(first)
-    return float(stats.chi2.sf(((table - expected) ** 2 / expected).sum(), (sizes[0] - 1) * (sizes[1] - 1)))
-
-
-def _without_rare(values: np.ndarray) -> np.ndarray:
-    """Categories with those that are too rare for a chi-square test counted as the most common one."""
-    kept, counts = np.unique(values, return_counts=True)
-    return np.where(np.isin(values, kept[counts >= len(values) // 50]), values, kept[counts.argmax()])
 
 
 def test_whatever_is_asked_for_is_drawn_evenly(levels: Levels, drawn: Categories) -> None:
@@ -361,34 +251,13 @@ def test_nothing_in_sight_tells_what_must_be_asked(
 def test_noise_in_answers_tells_nothing(levels: Levels, drawn: Categories) -> None:
     oracle = levels.oracle
     noise = np.array([text.split(",")[0] if "," in text else "" for text in oracle.texts])
-    for question in [("where", colour, "ball") for colour in ("blue", "green")] + [
-        ("what", name, "suitcase") for name in checks.NAMES
+    for words in [("where", colour, "ball") for colour in ("blue", "green")] + [
+        ("what", name, "suitcase") for name in NAMES
     ]:
-        heard = noise[oracle.ask(checks.question(*question))]
+        heard = noise[oracle.ask(question(*words))]
         assert len(np.unique(heard)) == 3
         for name, values in drawn.items():
-            assert dependence(heard, values) > CHANCE, (question, name)
-
-
-def guesses(features: np.ndarray, drawn: Categories) -> dict[str, float]:
-    """How many standard deviations above chance fitted guesses are on levels that they have not seen.
-
-    Ridge regression on the (n, features) and on random rectified sums of them, so that a hint need not be
-    linear to be found; for each of the (n,) categories, whether it is its first.
-    """
-    rng = np.random.default_rng(0)
-    count, width = features.shape
-    scaled = ((features - features.mean(0)) / (features.std(0) + 1e-6)).astype(np.float32)
-    mixed = np.maximum(scaled @ rng.normal(size=(width, 200)).astype(np.float32) / np.sqrt(width), 0)
-    inputs = np.concatenate([scaled, mixed, np.ones((count, 1))], axis=1, dtype=np.float32)
-    right = np.stack([values == values.min() for values in drawn.values()], axis=1)
-    seen, unseen = np.split(inputs, 2)
-    labels, held_out = np.split(right, 2)
-    ridge = seen.T @ seen + 10 * np.eye(inputs.shape[1], dtype=np.float32)
-    weights = np.linalg.solve(ridge, seen.T @ np.where(labels, 1, -1))
-    often = np.maximum(held_out.mean(0), 1 - held_out.mean(0))
-    accuracy = ((unseen @ weights > 0) == held_out).mean(0)
-    return dict(zip(drawn, (accuracy - often) / np.sqrt(often * (1 - often) / len(unseen)), strict=True))
+            assert dependence(heard, values) > CHANCE, (words, name)
 
 
 def test_no_fitted_guess_beats_chance(

@@ -113,6 +113,30 @@ class NoteEncoder(eqx.Module):
         last, every = jax.lax.scan(read, start, (projected, (tokens != PAD).T))
         return every.swapaxes(0, 1), last
 
+    def shared(self, tokens: jax.Array, distinct: int) -> tuple[jax.Array, jax.Array]:
+        """The same, but encoding each distinct note once: a batch holds the same few notes many times over.
+
+        Args:
+            tokens: (n, words).
+            distinct: how many distinct notes there may be; if there are more, encodings are not a number.
+        """
+        marks = _mark(tokens)
+        found, first = jnp.unique(marks, return_index=True, size=distinct, fill_value=jnp.uint32(2**32 - 1))
+        which = jnp.searchsorted(found, marks)
+        right = (tokens[first][jnp.minimum(which, distinct - 1)] == tokens).all(-1)
+        words, notes = self(tokens[first])
+        chosen = jnp.where(right[:, None], jax.nn.one_hot(which, distinct, dtype=notes.dtype), jnp.nan)
+        every = chosen @ words.reshape(distinct, -1)
+        return every.reshape(*tokens.shape, -1), chosen @ notes
+
+
+def _mark(tokens: jax.Array) -> jax.Array:
+    """A number for each of (n, words) notes, the same for two different ones by rare accident only: (n,)."""
+    mark = jnp.full(tokens.shape[:1], 2166136261, jnp.uint32)
+    for word in range(tokens.shape[1]):
+        mark = (mark ^ tokens[:, word].astype(jnp.uint32)) * jnp.uint32(16777619)
+    return mark
+
 
 class SetEncoder(eqx.Module):
     """f_set, a Deep Set: a network on every note, then the maximum over notes."""

@@ -10,7 +10,7 @@ import optax
 
 from afk.agents.grid_agent import GridAgent, joint_log_probability, weighted_entropy
 from afk.envs.base import Pool
-from afk.learn.rollout import Actors, Episodes, Experience, Play, collect, decide, read
+from afk.learn.rollout import Actors, Episodes, Experience, Play, collect, decide, glance_at
 
 
 @dataclass(frozen=True)
@@ -130,8 +130,7 @@ def update(
     piece_keys = jax.random.split(collect_key, settings.steps // settings.bptt)
     actors, (memories, experience, ended) = jax.lax.scan(piece, learner.actors, piece_keys)
     experience = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), experience)
-    reading = read(play, agent, actors.notebooks, actors.batch.observations.response)
-    last_value = decide(agent, actors, reading)[1].value
+    last_value = decide(agent, glance_at(play, agent, actors))[1].value
     rewards = settings.reward_scale * (experience.reward + bonus * experience.grew)
     advantage = advantages(experience, rewards, last_value, settings)
     sequences = _cut(experience, memories, advantage, settings)

@@ -1,6 +1,6 @@
 """Collecting experience: a batch of episodes that never stops, played by an agent with a notebook."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -42,6 +42,22 @@ class Actors(eqx.Module):
 
     batch: Batch
     notebooks: Notebook
+    memory: jax.Array
+    starts: jax.Array
+
+
+class Glance(eqx.Module):
+    """What an agent has before it at a step of n episodes.
+
+    Attributes:
+        image: (n, 7, 7, 4) uint8.
+        reading: what it reads.
+        memory: (n, 2, width), the LSTM's states.
+        starts: (n,) bool, whether this is the first step of an episode.
+    """
+
+    image: jax.Array
+    reading: Reading
     memory: jax.Array
     starts: jax.Array
 
@@ -104,35 +120,45 @@ def read(play: Play, agent: GridAgent, notebooks: Notebook, latest: jax.Array) -
     return jax.vmap(partial(read_latest, notes=size.notes, words=size.note_words))(notebooks, latest)
 
 
-def decide(agent: GridAgent, actors: Actors, reading: Reading) -> tuple[jax.Array, Decision]:
+def decide(agent: GridAgent, glance: Glance) -> tuple[jax.Array, Decision]:
     """One step of the agent: the LSTM's states after it, and decisions with a leading axis n."""
-    image = actors.batch.observations.image
-    inputs = jax.tree.map(lambda leaf: leaf[None], (image, reading, actors.starts))
-    memory, decision = agent(actors.memory, *inputs)
-    return memory.astype(actors.memory.dtype), jax.tree.map(lambda leaf: leaf[0], decision)
+    inputs = jax.tree.map(lambda leaf: leaf[None], (glance.image, glance.reading, glance.starts))
+    memory, decision = agent(glance.memory, *inputs)
+    return memory.astype(glance.memory.dtype), jax.tree.map(lambda leaf: leaf[0], decision)
+
+
+def glance_at(play: Play, agent: GridAgent, actors: Actors) -> Glance:
+    """What the agent has before it at the next step."""
+    seen = actors.batch.observations
+    return Glance(
+        seen.image, read(play, agent, actors.notebooks, seen.response), actors.memory, actors.starts
+    )
 
 
 def collect(
     play: Play, agent: GridAgent, pool: Pool, actors: Actors, key: jax.Array, *, steps: int
 ) -> tuple[Actors, Experience, Episodes]:
-    """Play some steps in every episode; experience has leading axes (steps, n)."""
+    """Play some steps in every episode; experience has leading axes (steps, n).
 
-    def step(actors: Actors, key: jax.Array) -> tuple[Actors, tuple[Experience, Episodes]]:
-        observation = actors.batch.observations
-        reading = read(play, agent, actors.notebooks, observation.response)
-        memory, decision = decide(agent, actors, reading)
+    No episode is cut off twice within these steps, so that there is one last observation to keep for each.
+    """
+
+    def step(
+        carry: tuple[Actors, Glance], key: jax.Array
+    ) -> tuple[tuple[Actors, Glance], tuple[Experience, Episodes]]:
+        actors, last = carry
+        glance = glance_at(play, agent, actors)
+        memory, decision = decide(agent, glance)
         action = sample(decision, key)
         batch, time_step = advance(play.env, pool, actors.batch, action)
         response = time_step.observation.response
         notebooks, grew = jax.vmap(partial(write, rules=play.rules))(actors.notebooks, response)
-        ended = Actors(
-            Batch(batch.states, time_step.observation, batch.cursor), notebooks, memory, jnp.zeros_like(grew)
-        )
-        final_value = _value_where(time_step.truncated, play, agent, ended)
+        reading = read(play, agent, notebooks, response)
+        final = Glance(time_step.observation.image, reading, memory, jnp.zeros_like(grew))
         experience = Experience(
-            image=observation.image,
-            reading=reading,
-            starts=actors.starts,
+            image=glance.image,
+            reading=glance.reading,
+            starts=glance.starts,
             action=action,
             log_probability=joint_log_probability(decision, action),
             value=decision.value,
@@ -140,24 +166,20 @@ def collect(
             grew=grew,
             terminated=time_step.terminated,
             truncated=time_step.truncated,
-            final_value=final_value,
+            final_value=jnp.zeros_like(decision.value),
         )
         fresh = jax.vmap(partial(open_notebook, rules=play.rules))(batch.observations.mission)
         actors = Actors(batch, _choose(time_step.done, fresh, notebooks), memory, time_step.done)
-        return actors, (experience, _count(time_step))
+        return (actors, _choose(time_step.truncated, final, last)), (experience, _count(time_step))
 
-    actors, (experience, episodes) = jax.lax.scan(step, actors, jax.random.split(key, steps))
-    return actors, experience, jax.tree.map(lambda leaf: leaf.sum(0), episodes)
-
-
-def _value_where(wanted: jax.Array, play: Play, agent: GridAgent, actors: Actors) -> jax.Array:
-    """V of (n,) episodes where it is wanted, else 0; costs nothing where it is wanted nowhere."""
-
-    def evaluate() -> jax.Array:
-        reading = read(play, agent, actors.notebooks, actors.batch.observations.response)
-        return jnp.where(wanted, decide(agent, actors, reading)[1].value, 0)
-
-    return jax.lax.cond(wanted.any(), evaluate, lambda: jnp.zeros(wanted.shape))
+    carry = actors, glance_at(play, agent, actors)
+    (actors, last), (experience, episodes) = jax.lax.scan(step, carry, jax.random.split(key, steps))
+    final_value = jnp.where(experience.truncated, decide(agent, last)[1].value, 0)
+    return (
+        actors,
+        replace(experience, final_value=final_value),
+        jax.tree.map(lambda leaf: leaf.sum(0), episodes),
+    )
 
 
 def _choose(mask: jax.Array, yes: Any, no: Any) -> Any:
