@@ -3,14 +3,14 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "afk", *arguments], capture_output=True, text=True, timeout=300, check=False
-    )
+def run(*arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "afk", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, cwd=folder)
 
 
 def test_tasks_are_listed() -> None:
@@ -36,7 +36,10 @@ def test_the_expert_is_evaluated() -> None:
     [
         (("eval", "expert", "--task", "qbabyai/dangre"), "did you mean qbabyai/danger"),
         (("eval", "expert", "--task", "zzz"), "`afk tasks` lists them all"),
-        (("eval", "oracle", "--task", "qbabyai/danger"), "it is one of expert, random"),
+        (
+            ("eval", "oracle", "--task", "qbabyai/danger"),
+            "it is one of expert, random, or the folder of a run",
+        ),
         (("eval", "expert", "--task", "qbabyai/danger", "--episodes", "0"), "--episodes"),
         (("eval", "expert", "--task", "qbabyai/danger", "--seed", "one"), "--seed"),
         (("eval", "expert"), "--task"),
@@ -50,3 +53,20 @@ def test_what_the_user_got_wrong_is_one_line(arguments: tuple[str, ...], said: s
     assert done.returncode == 2
     assert said in done.stderr and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("train",), "either a task"),
+        (("train", "qbabyai/dangre"), "did you mean"),
+        (("train", "qbabyai/danger", "--preset", "slow"), "one of paper, fast"),
+        (("train", "qbabyai/danger", "--agent", "akf"), "did you mean afk"),
+        (("train", "qbabyai/danger", "--steps", "many"), "such as 500K or 20M"),
+        (("train", "--resume", "nowhere"), "no config.json"),
+    ],
+)
+def test_training_refuses_in_one_line(arguments: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    done = run(*arguments, folder=tmp_path)
+    assert done.returncode == 2 and said in done.stderr and done.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir()), "nothing is left behind"

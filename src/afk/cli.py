@@ -69,9 +69,33 @@ def tasks(as_json: JsonOption = False) -> None:
     _console().print(table)
 
 
+@app.command()
+def train(
+    task: Annotated[str | None, typer.Argument(help="What to train on; `afk tasks` lists the tasks.")] = None,
+    agent: Annotated[str, typer.Option(help="The variant, such as afk, query or no-query.")] = "afk",
+    preset: Annotated[str, typer.Option(help="Sizes and settings: paper or fast.")] = "fast",
+    seed: SeedOption = 24,
+    steps: Annotated[str, typer.Option(help="Environment steps, such as 500K or 20M.")] = "20M",
+    n_gram: Annotated[int, typer.Option(help="Which n-grams relate two notes: 1 or 2.")] = 2,
+    out: Annotated[Path, typer.Option(help="The folder of the run.")] = Path("runs/last"),
+    resume: Annotated[Path | None, typer.Option(help="Go on with the run of this folder.")] = None,
+) -> None:
+    """Train an agent, or go on training one."""
+    from afk.experiments.config import preset as find_preset
+    from afk.experiments.progress import show_progress
+    from afk.experiments.train import start_run
+
+    if (task is None) == (resume is None):
+        raise ValueError("say either a task to train on, or --resume and the folder of a run")
+    if resume is None:
+        changes = {"task": task, "agent": agent, "seed": seed, "n_gram": n_gram, "steps": _count(steps)}
+        start_run(find_preset(preset, **changes), out)
+    show_progress(resume or out, Console(stderr=True))
+
+
 @app.command(name="eval")
 def evaluate(
-    agent: Annotated[str, typer.Argument(help="Who plays: expert or random.")],
+    agent: Annotated[str, typer.Argument(help="Who plays: expert, random, or the folder of a run.")],
     task: TaskOption,
     episodes: Annotated[int, typer.Option(min=1, help="How many fresh levels are played.")] = 500,
     seed: SeedOption = 0,
@@ -82,10 +106,17 @@ def evaluate(
 
     from afk.envs.registry import make
     from afk.experiments.evaluate import POLICIES, play, summarise
+    from afk.experiments.train import play_run
 
-    if agent not in POLICIES:
-        raise ValueError(f"unknown agent {agent!r}; it is one of {', '.join(POLICIES)}")
-    chunks = play(make(task), POLICIES[agent], episodes=episodes, seed=seed)
+    env = make(task)
+    if agent in POLICIES:
+        chunks = play(env, POLICIES[agent], episodes=episodes, seed=seed)
+    elif Path(agent).is_dir():
+        chunks = play_run(Path(agent), env, episodes=episodes, seed=seed)
+    else:
+        raise ValueError(
+            f"unknown agent {agent!r}; it is one of {', '.join(POLICIES)}, or the folder of a run"
+        )
     chunks = track(chunks, f"{agent} on {task}", console=Console(stderr=True), transient=True, total=None)
     summary = {"agent": agent, "task": task, "seed": seed} | summarise(chunks)
     if as_json:
@@ -150,6 +181,19 @@ def bench_env(
             f"{result['bandwidth'] / 1e9:.1f} of {result['copy_bandwidth'] / 1e9:.0f}",
         )
     _console().print(table, machine)
+
+
+def _count(text: str) -> int:
+    """A number such as 500K or 20M."""
+    scale = {"K": 10**3, "M": 10**6, "G": 10**9}.get(text[-1:].upper(), 1)
+    digits = text[:-1] if scale > 1 else text
+    try:
+        count = int(float(digits) * scale)
+    except ValueError:
+        raise ValueError(f"--steps is a number such as 500K or 20M, not {text!r}") from None
+    if count < 1:
+        raise ValueError(f"--steps is at least 1, not {text!r}")
+    return count
 
 
 def _console() -> Console:

@@ -4,16 +4,19 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from afk.envs.base import draw_pool
+from afk.agents.grid_agent import GridAgent
+from afk.envs.base import Pool, draw_pool
 from afk.envs.qbabyai import cells, dynamics
 from afk.envs.qbabyai.environment import QBabyAI
 from afk.envs.qbabyai.solver import plan
 from afk.envs.qbabyai.state import State
 from afk.knowledge.facts import UNUSED
+from afk.learn.rollout import Actors, Play, act, start_actors
 
 CHUNK = 500  # episodes played at once
 _Z = 1.96  # a 95% interval
@@ -96,6 +99,33 @@ def play_actions(states: State, actions: jax.Array) -> Episodes:
         return Episodes(success, state.step, reward, state.queries, state.asked.sum(), wanted)
 
     return jax.vmap(episode)(states, actions)
+
+
+def play_agent(play: Play, agent: GridAgent, *, episodes: int, key: jax.Array) -> Episodes:
+    """A trained agent on fresh levels, its actions drawn from its policy."""
+    levels_key, play_key = jax.random.split(key)
+    pool = draw_pool(play.env, levels_key, episodes)
+    return Episodes(*jax.device_get(_play_agent(play, agent, pool, play_key)))
+
+
+@eqx.filter_jit
+def _play_agent(play: Play, agent: GridAgent, pool: Pool[State], key: jax.Array) -> Episodes:
+    """One episode in each level of a pool."""
+
+    def step(
+        carry: tuple[Actors, Episodes, jax.Array, jax.Array],
+    ) -> tuple[Actors, Episodes, jax.Array, jax.Array]:
+        actors, ended, over, key = carry
+        key, act_key = jax.random.split(key)
+        actors, time_step, _, _ = act(play, agent, pool, actors, act_key)
+        tally, reward = time_step.tally, ended.reward + time_step.reward
+        now = Episodes(time_step.success, tally.steps, reward, tally.queries, tally.good, tally.wanted)
+        ended = jax.tree.map(lambda old, new: jnp.where(over, old, new), ended, now)
+        return actors, ended, over | time_step.done, key
+
+    nothing = Episodes(*(jnp.zeros(pool.size, jnp.float32) for _ in Episodes._fields))
+    carry = (start_actors(play, agent, pool, pool.size), nothing, jnp.zeros(pool.size, bool), key)
+    return jax.lax.while_loop(lambda carry: ~carry[2].all(), step, carry)[1]
 
 
 def summarise(chunks: Iterable[Episodes]) -> dict[str, Any]:

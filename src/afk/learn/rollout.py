@@ -135,6 +135,41 @@ def glance_at(play: Play, agent: GridAgent, actors: Actors) -> Glance:
     )
 
 
+def act(
+    play: Play, agent: GridAgent, pool: Pool, actors: Actors, key: jax.Array
+) -> tuple[Actors, TimeStep, Experience, Glance]:
+    """One step in each of n episodes.
+
+    Returns:
+        The actors after it, what it gave, the step as experience (with no `final_value` yet), and what the
+        agent has before it after the step, which differs from what the actors have where an episode ended.
+    """
+    glance = glance_at(play, agent, actors)
+    memory, decision = decide(agent, glance)
+    action = sample(decision, key)
+    batch, time_step = advance(play.env, pool, actors.batch, action)
+    response = time_step.observation.response
+    notebooks, grew = jax.vmap(partial(write, rules=play.rules))(actors.notebooks, response)
+    reading = read(play, agent, notebooks, response)
+    final = Glance(time_step.observation.image, reading, memory, jnp.zeros_like(grew))
+    experience = Experience(
+        image=glance.image,
+        reading=glance.reading,
+        starts=glance.starts,
+        action=action,
+        log_probability=joint_log_probability(decision, action),
+        value=decision.value,
+        reward=time_step.reward,
+        grew=grew,
+        terminated=time_step.terminated,
+        truncated=time_step.truncated,
+        final_value=jnp.zeros_like(decision.value),
+    )
+    fresh = jax.vmap(partial(open_notebook, rules=play.rules))(batch.observations.mission)
+    notebooks = _choose(time_step.done, fresh, notebooks)
+    return Actors(batch, notebooks, memory, time_step.done), time_step, experience, final
+
+
 def collect(
     play: Play, agent: GridAgent, pool: Pool, actors: Actors, key: jax.Array, *, steps: int
 ) -> tuple[Actors, Experience, Episodes]:
@@ -147,29 +182,7 @@ def collect(
         carry: tuple[Actors, Glance], key: jax.Array
     ) -> tuple[tuple[Actors, Glance], tuple[Experience, Episodes]]:
         actors, last = carry
-        glance = glance_at(play, agent, actors)
-        memory, decision = decide(agent, glance)
-        action = sample(decision, key)
-        batch, time_step = advance(play.env, pool, actors.batch, action)
-        response = time_step.observation.response
-        notebooks, grew = jax.vmap(partial(write, rules=play.rules))(actors.notebooks, response)
-        reading = read(play, agent, notebooks, response)
-        final = Glance(time_step.observation.image, reading, memory, jnp.zeros_like(grew))
-        experience = Experience(
-            image=glance.image,
-            reading=glance.reading,
-            starts=glance.starts,
-            action=action,
-            log_probability=joint_log_probability(decision, action),
-            value=decision.value,
-            reward=time_step.reward,
-            grew=grew,
-            terminated=time_step.terminated,
-            truncated=time_step.truncated,
-            final_value=jnp.zeros_like(decision.value),
-        )
-        fresh = jax.vmap(partial(open_notebook, rules=play.rules))(batch.observations.mission)
-        actors = Actors(batch, _choose(time_step.done, fresh, notebooks), memory, time_step.done)
+        actors, time_step, experience, final = act(play, agent, pool, actors, key)
         return (actors, _choose(time_step.truncated, final, last)), (experience, _count(time_step))
 
     carry = actors, glance_at(play, agent, actors)
