@@ -70,6 +70,17 @@ def bench_environment(env: QBabyAI, *, environments: int, seconds: float) -> dic
     }
 
 
+def explain_bound(result: dict[str, Any]) -> str:
+    """What bounds the speed that `bench_environment` found, in a sentence."""
+    traffic = result["bandwidth"] / result["copy_bandwidth"]
+    saved = result["time_saved_without"]
+    part = max(("view", "auto-reset"), key=lambda name: saved[name])
+    return (
+        f"bound by {'memory' if traffic > 0.5 else 'computing, most of all the ' + part} "
+        f"(without the {part} {saved[part]:.0%} of the time is saved); memory traffic is {traffic:.0%} of a copy's"
+    )
+
+
 def bench_peer(env: QBabyAI, *, seconds: float) -> float | None:
     """Steps a second of the same levels in the `minigrid` package, or nothing where it is not installed."""
     if find_spec("minigrid") is None:

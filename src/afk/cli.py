@@ -152,7 +152,7 @@ def bench_env(
     as_json: JsonOption = False,
 ) -> None:
     """Steps a second with observations, oracle and auto-reset, and levels drawn a second."""
-    from afk.bench import bench_environment, bench_peer, default_environments, describe_machine
+    from afk import bench
     from afk.envs.registry import find_task, make
 
     names = task or ["qbabyai/object-in-box", "qbabyai/object-in-box+danger+go-to-favorite+open-door"]
@@ -181,6 +181,8 @@ def bench_env(
             f"{result['bandwidth'] / 1e9:.1f} of {result['copy_bandwidth'] / 1e9:.0f}",
         )
     _console().print(table, machine)
+    for result in results:
+        _console().print(f"{result['task']}: {explain_bound(result)}")
 
 
 def _count(text: str) -> int:

@@ -149,3 +149,8 @@ def test_the_bonus_falls_at_the_end() -> None:
     config = replace(TINY, settings=replace(TINY.settings, bonus_until=0.5))
     assert [config.bonus_at(updates) for updates in (0, 3)] == [0.1, 0.1]
     assert config.bonus_at(6) == 0 < config.bonus_at(5) < 0.1
+    assert [replace(TINY, agent=agent).bonus_at(0) for agent in ("query", "afk-no-bonus", "afk")] == [
+        0,
+        0,
+        0.1,
+    ]

@@ -120,7 +120,7 @@ def open_notebook(instruction: jax.Array, *, rules: NoteTaking) -> Notebook:
         group=jnp.full(rules.capacity, UNUSED, jnp.int8),
         grams=jnp.zeros(rules.capacity, jnp.uint8),
     )
-    (note,) = _split(instruction, 1, rules)
+    (note,) = split_clauses(instruction, 1, rules)
     return _add(empty, note, jnp.bool_(True), rules.similarity)[0]
 
 
@@ -140,7 +140,7 @@ def write(notebook: Notebook, response: jax.Array, *, rules: NoteTaking) -> tupl
         raise ValueError(f"the notebook's tokens are {notebook.notes.dtype}, the response's {response.dtype}")
     told = ~_is_unknown(response, rules)
     grew = jnp.bool_(False)
-    for note in _split(response, rules.clauses, rules):
+    for note in split_clauses(response, rules.clauses, rules):
         notebook, joined = _add(notebook, note, told & (note[0] != PAD), rules.similarity)
         grew |= joined == 0
     return notebook, grew
@@ -197,7 +197,7 @@ def _n_grams(words: jax.Array, n: int) -> jax.Array:
     return jnp.where(right == PAD, PAD, left << bits | right)
 
 
-def _split(sentence: jax.Array, clauses: int, rules: NoteTaking) -> list[jax.Array]:
+def split_clauses(sentence: jax.Array, clauses: int, rules: NoteTaking) -> list[jax.Array]:
     """The clauses of a (tokens,) sentence as (tokens,) notes, without glue and without gaps."""
     length = len(sentence)
     if length > rules.words:

@@ -4,7 +4,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from afk.agents.notebook import Notebook, in_focus
+from afk.agents.notebook import Notebook, NoteTaking, in_focus, split_clauses
 from afk.language import PAD
 
 
@@ -35,14 +35,19 @@ def read_focus(notebook: Notebook, *, notes: int, words: int) -> Reading:
     return Reading(notebook.notes[0], rows)
 
 
-def read_latest(notebook: Notebook, latest: jax.Array, *, notes: int, words: int) -> Reading:
+def read_latest(
+    notebook: Notebook, latest: jax.Array, *, rules: NoteTaking, notes: int, words: int
+) -> Reading:
     """The instruction and the latest response only: what an agent without a notebook has.
 
     Args:
         notebook: a single notebook, for the instruction alone.
         latest: (tokens,) the response to the last action, all padding when nothing was asked.
-        notes: how many notes there is room for; one of them is used.
-        words: how many words of it are read.
+        rules: how a response is split into clauses.
+        notes: how many notes there is room for; the clauses of the response take the first of them.
+        words: how many words of a clause are read.
     """
-    rows = jnp.full((notes, words), PAD, latest.dtype).at[0].set(latest[:words])
-    return Reading(notebook.notes[0], rows)
+    clauses = jnp.stack(split_clauses(latest, rules.clauses, rules))[:notes, :words]
+    return Reading(
+        notebook.notes[0], jnp.pad(clauses, ((0, notes - len(clauses)), (0, 0)), constant_values=PAD)
+    )

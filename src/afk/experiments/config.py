@@ -72,8 +72,10 @@ class Config:
         return Play(make(self.task), find_variant(self.agent), rules)
 
     def bonus_at(self, updates: int) -> float:
-        """Beta after so many updates."""
+        """Beta after so many updates; 0 for an agent that gets no bonus."""
         settings = self.settings
+        if not find_variant(self.agent).bonus:
+            return 0.0
         past = (updates / self.updates - settings.bonus_until) / max(1e-9, 1 - settings.bonus_until)
         return settings.bonus * (1 - min(1.0, max(0.0, past)))
 

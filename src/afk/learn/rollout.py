@@ -117,7 +117,8 @@ def read(play: Play, agent: GridAgent, notebooks: Notebook, latest: jax.Array) -
     size = agent.size
     if play.variant.notebook:
         return jax.vmap(partial(read_focus, notes=size.notes, words=size.note_words))(notebooks)
-    return jax.vmap(partial(read_latest, notes=size.notes, words=size.note_words))(notebooks, latest)
+    latest_only = partial(read_latest, rules=play.rules, notes=size.notes, words=size.note_words)
+    return jax.vmap(latest_only)(notebooks, latest)
 
 
 def decide(agent: GridAgent, glance: Glance) -> tuple[jax.Array, Decision]:
