@@ -75,10 +75,9 @@ def explain_bound(result: dict[str, Any]) -> str:
     traffic = result["bandwidth"] / result["copy_bandwidth"]
     saved = result["time_saved_without"]
     part = max(("view", "auto-reset"), key=lambda name: saved[name])
-    return (
-        f"bound by {'memory' if traffic > 0.5 else 'computing, most of all the ' + part} "
-        f"(without the {part} {saved[part]:.0%} of the time is saved); memory traffic is {traffic:.0%} of a copy's"
-    )
+    by = "memory" if traffic > 0.5 else f"computing, most of all the {part}"
+    without = f"without the {part} {saved[part]:.0%} of the time is saved"
+    return f"bound by {by} ({without}); memory traffic is {traffic:.0%} of a copy's"
 
 
 def bench_peer(env: QBabyAI, *, seconds: float) -> float | None:

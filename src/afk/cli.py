@@ -157,11 +157,13 @@ def bench_env(
 
     names = task or ["qbabyai/object-in-box", "qbabyai/object-in-box+danger+go-to-favorite+open-door"]
     envs = [make(find_task(name).name) for name in names]
-    machine = describe_machine()
+    machine = bench.describe_machine()
     results = []
     for env in envs:
-        result = bench_environment(env, environments=environments or default_environments(), seconds=seconds)
-        results.append(result | {"minigrid_steps_per_second": bench_peer(env, seconds=seconds)})
+        result = bench.bench_environment(
+            env, environments=environments or bench.default_environments(), seconds=seconds
+        )
+        results.append(result | {"minigrid_steps_per_second": bench.bench_peer(env, seconds=seconds)})
     if as_json:
         print(json.dumps({"machine": machine, "results": results}, indent=2))
         return
@@ -182,7 +184,7 @@ def bench_env(
         )
     _console().print(table, machine)
     for result in results:
-        _console().print(f"{result['task']}: {explain_bound(result)}")
+        _console().print(f"{result['task']}: {bench.explain_bound(result)}")
 
 
 def _count(text: str) -> int:
