@@ -70,3 +70,9 @@ def test_training_refuses_in_one_line(arguments: tuple[str, ...], said: str, tmp
     done = run(*arguments, folder=tmp_path)
     assert done.returncode == 2 and said in done.stderr and done.stderr.count("\n") == 1
     assert not list(tmp_path.iterdir()), "nothing is left behind"
+
+
+def test_speed_is_measured_and_explained() -> None:
+    done = run("bench", "env", "--task", "qbabyai/danger", "--envs", "16", "--seconds", "0.1")
+    assert done.returncode == 0, done.stderr
+    assert "qbabyai/danger: bound by" in done.stdout and "x minigrid" in done.stdout

@@ -45,8 +45,9 @@ class Size:
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if value < 1 and name not in ("view_layers", "film_blocks", "distinct_notes"):
-                raise ValueError(f"the network's {name} is at least 1, not {value}")
+            least = 0 if name in ("view_layers", "film_blocks", "distinct_notes") else 1
+            if value < least:
+                raise ValueError(f"the network's {name} is at least {least}, not {value}")
 
 
 class Decision(NamedTuple):

@@ -58,10 +58,13 @@ class Settings:
     half_precision: bool = False
 
     def __post_init__(self) -> None:
+        for name in ("environments", "steps", "bptt", "minibatches", "epochs"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is at least 1, not {getattr(self, name)}")
         if self.steps % self.bptt:
             raise ValueError(f"steps ({self.steps}) must be a multiple of bptt ({self.bptt})")
         sequences = self.environments * (self.steps // self.bptt)
-        if self.minibatches < 1 or sequences % self.minibatches:
+        if sequences % self.minibatches:
             raise ValueError(f"{sequences} sequences cannot be split into {self.minibatches} minibatches")
 
     @property

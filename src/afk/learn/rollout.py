@@ -68,7 +68,6 @@ class Episodes(eqx.Module):
     count: jax.Array
     success: jax.Array
     steps: jax.Array
-    reward: jax.Array
     queries: jax.Array
     precision: jax.Array
     recall: jax.Array
@@ -210,7 +209,6 @@ def _count(time_step: TimeStep) -> Episodes:
         "count": jnp.ones_like(precision),
         "success": time_step.success,
         "steps": tally.steps,
-        "reward": time_step.reward,
         "queries": tally.queries,
         "precision": precision,
         "recall": recall,
