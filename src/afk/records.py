@@ -1,4 +1,4 @@
-"""Records: JSON files that are either whole or not there."""
+"""Records: files that are either whole or not there."""
 
 import json
 import os
@@ -6,9 +6,17 @@ from pathlib import Path
 from typing import Any
 
 
-def write_json(path: Path, content: Any) -> None:
-    """Write a JSON file under a temporary name, then rename it, so that nobody sees half of it."""
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file under a temporary name, then rename it, so that nobody sees half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(json.dumps(content, indent=2) + "\n")
-    temporary.replace(path)
+    try:
+        temporary.write_bytes(content)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write a JSON file, whole."""
+    write_whole(path, (json.dumps(content, indent=2) + "\n").encode())

@@ -1,6 +1,5 @@
 """Checkpoints: any pytree of arrays as one safetensors file, whole or not there at all."""
 
-import os
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -8,20 +7,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import save as to_bytes
+
+from afk.records import write_whole
 
 Tree = TypeVar("Tree")
 
 
 def save(path: Path, tree: Any) -> None:
-    """Write the arrays of a pytree under a temporary name, then rename."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        save_file({name: np.array(leaf, order="C") for name, leaf in _named(tree).items()}, temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    """Write the arrays of a pytree."""
+    write_whole(path, to_bytes({name: np.array(leaf, order="C") for name, leaf in _named(tree).items()}))
 
 
 def load(path: Path, like: Tree) -> Tree:

@@ -27,7 +27,7 @@ from afk.experiments.config import Config, read_config
 from afk.experiments.evaluate import Episodes, play_agent, summarise
 from afk.learn.ppo import Learner, optimiser, update
 from afk.learn.rollout import start_actors
-from afk.records import write_json
+from afk.records import write_json, write_whole
 
 # What the run's seed is split into.
 _LEVELS, _NETWORK, _TRAINING, _EVALUATION = range(4)
@@ -163,7 +163,5 @@ def _read_log(folder: Path, *, until: int) -> list[dict[str, Any]]:
 
 
 def _write_log(folder: Path, rows: list[dict[str, Any]]) -> None:
-    """Write a log under a temporary name, then rename."""
-    temporary = folder / ".log.jsonl"
-    temporary.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    temporary.replace(folder / "log.jsonl")
+    """Write a log, whole."""
+    write_whole(folder / "log.jsonl", "".join(json.dumps(row) + "\n" for row in rows).encode())
