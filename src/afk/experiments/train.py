@@ -9,7 +9,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +100,7 @@ def _key(config: Config, purpose: int) -> jax.Array:
     return jax.random.fold_in(jax.random.key(config.seed), purpose)
 
 
+@lru_cache(maxsize=1)  # the first levels of a run are wanted to start, to compile and to play
 def _pool(config: Config, updates: int) -> Pool:
     """The levels that are played from so many updates on."""
     return draw_pool(config.play.env, jax.random.fold_in(_key(config, _LEVELS), updates), config.levels)
