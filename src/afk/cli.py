@@ -21,6 +21,15 @@ app.add_typer(bench_app, name="bench")
 
 TaskOption = Annotated[str, typer.Option("--task", help="A task's name; `afk tasks` lists them.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+AgentArgument = Annotated[
+    str,
+    typer.Argument(
+        help="Who plays: expert, random, shipped (it comes with afk), a run's folder, or a checkpoint."
+    ),
+]
+AnyTaskOption = Annotated[
+    bool, typer.Option("--any-task", help="Let an agent play a task it was not trained on.")
+]
 SeedOption = Annotated[
     int, typer.Option("--seed", min=0, max=2**32 - 1, help="What the levels are drawn with.")
 ]
@@ -71,54 +80,79 @@ def tasks(as_json: JsonOption = False) -> None:
 
 @app.command()
 def train(
-    task: Annotated[str | None, typer.Argument(help="What to train on; `afk tasks` lists the tasks.")] = None,
+    tasks: Annotated[
+        list[str] | None, typer.Argument(help="What to train on, in equal shares; `afk tasks` lists them.")
+    ] = None,
     agent: Annotated[str, typer.Option(help="The variant, such as afk, query or no-query.")] = "afk",
-    preset: Annotated[str, typer.Option(help="Sizes and settings: paper or fast.")] = "fast",
-    seed: SeedOption = 24,
-    steps: Annotated[str, typer.Option(help="Environment steps, such as 500K or 20M.")] = "20M",
-    n_gram: Annotated[int, typer.Option(help="Which n-grams relate two notes: 1 or 2.")] = 2,
+    preset: Annotated[str, typer.Option(help="Sizes and settings: paper, fast or laptop.")] = "fast",
+    seed: Annotated[
+        list[int] | None,
+        typer.Option(help="What everything is drawn with [24]; may be given again, to train side by side."),
+    ] = None,
+    steps: Annotated[
+        str | None, typer.Option(help="Environment steps a seed, such as 500K or 20M; as the preset has it.")
+    ] = None,
+    bonus: Annotated[float | None, typer.Option(help="beta, what a useful answer is worth.")] = None,
+    n_gram: Annotated[
+        int | None, typer.Option(help="Which n-grams relate two notes, 1 or 2; as in the paper.")
+    ] = None,
+    devices: Annotated[int | None, typer.Option(help="How many devices to use; all there are.")] = None,
     out: Annotated[Path, typer.Option(help="The folder of the run.")] = Path("runs/last"),
     resume: Annotated[Path | None, typer.Option(help="Go on with the run of this folder.")] = None,
 ) -> None:
     """Train an agent, or go on training one."""
+    from dataclasses import replace
+
     from afk.experiments.config import preset as find_preset
     from afk.experiments.progress import show_progress
     from afk.experiments.train import start_run
 
-    if (task is None) == (resume is None):
-        raise ValueError("say either a task to train on, or --resume and the folder of a run")
-    if resume is None:
-        changes = {"task": task, "agent": agent, "seed": seed, "n_gram": n_gram, "steps": _count(steps)}
-        start_run(find_preset(preset, **changes), out)
-    show_progress(resume or out, Console(stderr=True))
+    if bool(tasks) == (resume is not None):
+        raise ValueError("say either tasks to train on, or --resume and the folder of a run")
+    if tasks:
+        given = {
+            "seeds": tuple(seed) if seed else None,
+            "steps": _count(steps) if steps else None,
+            "n_gram": n_gram,
+        }
+        changes = {name: value for name, value in given.items() if value is not None}
+        config = find_preset(preset, tasks, agent=agent, **changes)
+        if bonus is not None:
+            config = replace(config, settings=replace(config.settings, bonus=bonus))
+        start_run(config, out)
+    finished = show_progress(resume or out, Console(stderr=True), devices=devices)
+    if not finished:
+        raise KeyboardInterrupt
 
 
 @app.command(name="eval")
 def evaluate(
-    agent: Annotated[str, typer.Argument(help="Who plays: expert, random, or the folder of a run.")],
+    agent: AgentArgument,
     task: TaskOption,
     episodes: Annotated[int, typer.Option(min=1, help="How many fresh levels are played.")] = 500,
     seed: SeedOption = 0,
+    any_task: AnyTaskOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Play fresh levels of a task and print the paper's measures."""
+    from dataclasses import replace
+
     from rich.progress import track
 
     from afk.envs.registry import make
-    from afk.experiments.evaluate import POLICIES, play, summarise
-    from afk.experiments.train import play_run
+    from afk.experiments.evaluate import POLICIES, play, play_agent, summarise
+    from afk.experiments.shelf import find_agent
 
     env = make(task)
+    summary = {"agent": agent, "task": task, "seed": seed}
     if agent in POLICIES:
         chunks = play(env, POLICIES[agent], episodes=episodes, seed=seed)
-    elif Path(agent).is_dir():
-        chunks = play_run(Path(agent), env, episodes=episodes, seed=seed)
     else:
-        raise ValueError(
-            f"unknown agent {agent!r}; it is one of {', '.join(POLICIES)}, or the folder of a run"
-        )
+        found = find_agent(agent, (task,), any_task=any_task)
+        summary |= {"variant": found.config.agent, "trained_with_seed": found.seed}
+        chunks = play_agent(replace(found.config.play, env=env), found.network, episodes=episodes, seed=seed)
     chunks = track(chunks, f"{agent} on {task}", console=Console(stderr=True), transient=True, total=None)
-    summary = {"agent": agent, "task": task, "seed": seed} | summarise(chunks)
+    summary |= summarise(chunks)
     if as_json:
         print(json.dumps(summary, indent=2))
         return
@@ -130,6 +164,30 @@ def evaluate(
             name.replace("_", " "), f"{shown} (95%: {low:.3f} to {high:.3f})" if name == "success" else shown
         )
     _console().print(table)
+
+
+@app.command()
+def watch(
+    agent: AgentArgument,
+    task: TaskOption,
+    seed: SeedOption = 0,
+    gif: Annotated[Path | None, typer.Option(help="Write the episode to this file as well.")] = None,
+    any_task: AnyTaskOption = False,
+) -> None:
+    """Watch an agent think: what it sees, does, asks, is told and notes, step by step."""
+    from dataclasses import replace
+
+    from afk.envs.registry import make
+    from afk.experiments.shelf import find_agent
+    from afk.experiments.watch import record_episode, show_episode, write_gif
+
+    env = make(task)
+    found = find_agent(agent, (task,), any_task=any_task)
+    recording = record_episode(replace(found.config.play, env=env), found.network, seed=seed)
+    show_episode(_console(), recording)
+    if gif is not None:
+        write_gif(gif, recording)
+        print(f"written: {gif}", file=sys.stderr)
 
 
 @app.command()
@@ -224,6 +282,8 @@ def main() -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except OSError as error:
+        _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
     except Exception as error:

@@ -1,71 +1,53 @@
-"""The expert solves one level of every task, as text."""
+"""What the project is about in five minutes: an agent that asks plays, then another one learns to."""
 
-from typing import Any
+import time
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
-import jax
-import jax.numpy as jnp
 from rich.console import Console
-from rich.table import Table
 
-from afk.envs.base import draw_pool
-from afk.envs.qbabyai import dynamics
-from afk.envs.qbabyai.text import MAP_LEGEND, describe_action, draw_map
-from afk.envs.qbabyai.words import VOCABULARY
-from afk.envs.registry import make, task_names
-from afk.experiments.evaluate import Episodes, expert, play_actions, summarise
+from afk.envs.registry import make
+from afk.experiments.config import preset
+from afk.experiments.evaluate import play_agent, summarise
+from afk.experiments.progress import show_progress
+from afk.experiments.shelf import SHIPPED, find_agent
+from afk.experiments.train import read_log, start_run
+from afk.experiments.watch import record_episode, show_episode
 
-_EPISODES = 50
-_step = jax.jit(dynamics.step)
+TASK = "qbabyai/object-in-box"
+_EPISODES = 100
+_GOOD = 0.95  # success at which the demonstration stops training
 
 
-def show(console: Console, *, seed: int) -> None:
-    """Print an episode of every task with its questions and answers, and a table of success."""
-    console.print(f"[bold]The expert asks, then acts.[/bold] On the maps: {MAP_LEGEND}.", highlight=False)
-    table = Table(
-        "task", "success", "levels", "steps", "queries", "|Q_t|", "F1", title="The expert on every task"
+def show(console: Console, *, seed: int, steps: int | None = None) -> None:
+    """Evaluate a shipped agent, print one of its episodes, and train a small one.
+
+    Args:
+        console: where to print.
+        seed: what levels are drawn with.
+        steps: how long to train at most; as long as the preset says if not given.
+    """
+    agent = find_agent(SHIPPED, (TASK,))
+    play = replace(agent.config.play, env=make(TASK))
+    console.rule(f"[bold]A trained agent on {TASK}")
+    summary = summarise(play_agent(play, agent.network, episodes=_EPISODES, seed=seed))
+    console.print(
+        f"{summary['success']:.1%} of {_EPISODES} fresh levels solved, in {summary['episode_length']:.1f} "
+        f"steps with {summary['queries']:.1f} questions (F1 {summary['f1']:.2f}). One of them:"
     )
-    for name in task_names():
-        summary = _show_task(console, name, seed)
-        table.add_row(
-            name,
-            f"{summary['success']:.0%}",
-            str(summary["episodes"]),
-            *(f"{summary[measure]:.1f}" for measure in ("episode_length", "queries", "good_queries")),
-            f"{summary['f1']:.2f}",
-        )
-    console.print(table)
-
-
-def _show_task(console: Console, name: str, seed: int) -> dict[str, Any]:
-    """Print the first of some levels step by step; returns how the expert did on all of them."""
-    env = make(name)
-    key = jax.random.key(seed)
-    states = draw_pool(env, key, _EPISODES).states
-    plans = expert(env, states, key)
-    state = jax.tree.map(lambda leaf: leaf[0], states)
-    console.rule(f"[bold]{name}")
-    console.print(draw_map(state), highlight=False, markup=False)
-    console.print(f"[bold]{VOCABULARY.decode(state.level.mission)}")
-    walked: list[str] = []
-    reward, ended = 0.0, ""
-    for action in plans[0]:
-        state, outcome = _step(state, jnp.asarray(action))
-        reward += float(outcome.reward)
-        if action[0]:
-            _print_walk(console, walked)
-            console.print(f'  {describe_action(action)} [green]"{VOCABULARY.decode(outcome.response)}"')
-        else:
-            walked.append(describe_action(action))
-        if outcome.success or outcome.failure or outcome.timeout:
-            ended = "[green]success" if outcome.success else "[red]failure"
-            break
-    _print_walk(console, walked)
-    console.print(f"  {ended}[/] after {int(state.step)} steps, reward {reward:.2f}\n")
-    return summarise([Episodes(*jax.device_get(play_actions(states, jnp.asarray(plans))))])
-
-
-def _print_walk(console: Console, walked: list[str]) -> None:
-    """Print physical actions in one line, and start a new one."""
-    if walked:
-        console.print(f"  [dim]{', '.join(walked)}", highlight=False)
-        walked.clear()
+    show_episode(console, record_episode(play, agent.network, seed=seed))
+    console.rule(f"[bold]A small agent learns {TASK} on this machine")
+    changes = {} if steps is None else {"steps": steps}
+    with TemporaryDirectory() as folder:
+        run = Path(folder) / "run"
+        start_run(preset("laptop", [TASK], **changes), run)
+        start = time.perf_counter()
+        show_progress(run, console, until=_GOOD)
+        evaluations = [row["evaluation"] for row in read_log(run) if "evaluation" in row]
+    rates = " ".join(f"{each['success']:.0%}" for each in evaluations[:: max(1, len(evaluations) // 12)])
+    last = evaluations[-1]
+    console.print(
+        f"success in evaluations as it learned: {rates}; at the end {last['success']:.1%} in "
+        f"{last['episode_length']:.1f} steps, after {time.perf_counter() - start:.0f} seconds."
+    )

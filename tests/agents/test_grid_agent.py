@@ -28,7 +28,7 @@ from afk.envs.base import Pool, draw_pool
 from afk.envs.qbabyai.words import RESPONSE_LENGTH, VOCABULARY
 from afk.envs.registry import make
 from afk.language import NONE
-from afk.learn.ppo import Sequences, Settings, loss
+from afk.learn.ppo import Pace, Sequences, Settings, loss
 from afk.learn.rollout import Play, collect, read, start_actors
 
 ENV = make("qbabyai/danger")
@@ -272,7 +272,8 @@ def test_every_variant_plays_and_learns_with_all_of_its_parameters(name: str) ->
     pieces = jax.tree.map(lambda leaf: leaf.swapaxes(0, 1), experience)
     sequences = Sequences(pieces, actors.memory, advantage, target)
     params, static = eqx.partition(agent, eqx.is_inexact_array)
-    losses = jax.jit(lambda each: loss(eqx.combine(each, static), sequences, Settings()))
+    pace = Pace(jnp.float32(0.1), jnp.float32(1))
+    losses = jax.jit(lambda each: loss(eqx.combine(each, static), sequences, Settings(), pace))
     gradient, _ = jax.grad(losses, has_aux=True)(params)
     for path, leaf in jax.tree_util.tree_leaves_with_path(gradient):
         assert np.isfinite(leaf).all() and (leaf != 0).any(), jax.tree_util.keystr(path)
@@ -296,4 +297,4 @@ def test_what_is_read_holds_all_that_was_answered(name: str) -> None:
 @pytest.mark.parametrize("option", ["width", "head", "notes", "note_words", "instruction_words"])
 def test_impossible_sizes_are_refused(option: str) -> None:
     with pytest.raises(ValueError, match=f"{option} is at least 1, not 0"):
-        Size(**{option: 0})
+        replace(Size(), **{option: 0})

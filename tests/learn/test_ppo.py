@@ -16,7 +16,7 @@ from afk.agents.variants import VARIANTS
 from afk.envs.base import Pool, draw_pool
 from afk.envs.qbabyai.words import RESPONSE_LENGTH, VOCABULARY
 from afk.envs.registry import make
-from afk.learn.ppo import Learner, Settings, advantages, optimiser, update
+from afk.learn.ppo import Learner, Pace, Settings, advantages, optimiser, update
 from afk.learn.rollout import Actors, Experience, Play, collect, decide, glance_at, start_actors
 
 from ..agents.notebook_reference import ReferenceNotebook, clean
@@ -28,6 +28,7 @@ SIZE = Size(width=8, head=8, view_layers=1, film_blocks=1, notes=4, distinct_not
 SETTINGS = Settings(
     environments=8, steps=60, bptt=20, minibatches=1, epochs=2, learning_rate=1e-2, discount=0.9
 )
+PACE = Pace(jnp.float32(0.1), jnp.float32(1))
 ENVIRONMENTS, STEPS, LEVELS = SETTINGS.environments, 50, 32
 
 # One program for every test that learns; it is run often enough to be compiled with some care.
@@ -66,7 +67,7 @@ def at(tree: Any, *index: int) -> Any:
 def test_the_first_ratio_is_one_whatever_starts_and_ends_on_the_way(pool: Pool) -> None:
     learner = start(pool)
     for number in range(3):
-        learner, ended, losses = learn(learner, pool, jnp.float32(0.1))
+        learner, ended, losses = learn(learner, pool, PACE)
         assert ended.count >= ENVIRONMENTS
         assert losses.ratio_error < 1e-5
         assert learner.updates == number + 1
@@ -76,7 +77,7 @@ def test_the_same_key_gives_the_same_parameters(pool: Pool) -> None:
     def parameters(seed: int) -> list[np.ndarray]:
         learner = start(pool, seed)
         for _ in range(2):
-            learner, _, _ = learn(learner, pool, jnp.float32(0.1))
+            learner, _, _ = learn(learner, pool, PACE)
         return [np.asarray(leaf) for leaf in jax.tree.leaves(learner.agent)]
 
     first, again, other = parameters(2), parameters(2), parameters(3)
@@ -249,7 +250,7 @@ def test_an_agent_that_is_paid_for_news_learns_to_ask_for_it(pool: Pool) -> None
 
     learner, episodes = begins, []
     for _ in range(20):
-        learner, ended, _ = learn(learner, pool, jnp.float32(1.0))
+        learner, ended, _ = learn(learner, pool, PACE._replace(bonus=jnp.float32(1)))
         episodes.append(jax.device_get(ended))
     first, last = (jax.tree.map(lambda *sums: sum(sums), *some) for some in (episodes[:5], episodes[-5:]))
     assert last.recall / last.count > first.recall / first.count + 0.1

@@ -8,6 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from afk.agents.convolution import Convolution
 from afk.language import PAD
 
 VIEW = 7  # cells along the view
@@ -35,24 +36,6 @@ def normalise(x: jax.Array) -> jax.Array:
     return x * jax.lax.rsqrt((x**2).mean(-1, keepdims=True) + 1e-5)
 
 
-class Convolution(eqx.Module):
-    """A 3x3 convolution that keeps the size of its (n, height, width, channels) input."""
-
-    weight: jax.Array
-    bias: jax.Array
-
-    def __init__(self, inputs: int, outputs: int, *, key: jax.Array) -> None:
-        self.weight = jax.nn.initializers.he_normal()(key, (3, 3, inputs, outputs))
-        self.bias = jnp.zeros(outputs)
-
-    def __call__(self, x: jax.Array) -> jax.Array:
-        """From (n, height, width, inputs) to (n, height, width, outputs)."""
-        convolved = jax.lax.conv_general_dilated(
-            x, self.weight, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
-        )
-        return convolved + self.bias
-
-
 class ViewEncoder(eqx.Module):
     """f_obs: the symbols of every visible cell embedded and added up, then convolutions."""
 
@@ -60,12 +43,12 @@ class ViewEncoder(eqx.Module):
     places: jax.Array
     convolutions: list[Convolution]
 
-    def __init__(self, width: int, layers: int, *, key: jax.Array) -> None:
+    def __init__(self, width: int, layers: int, *, kernel: int, key: jax.Array) -> None:
         embedding_key, places_key, *keys = jax.random.split(key, 2 + layers)
         self.embedding = jax.random.normal(embedding_key, (sum(CELL_FEATURES), width)) * 0.5
         # What is right ahead matters most, and the maximum over the view forgets where it was.
         self.places = jax.random.normal(places_key, (VIEW, VIEW, width)) * 0.5
-        self.convolutions = [Convolution(width, width, key=each) for each in keys]
+        self.convolutions = [Convolution(width, width, kernel=kernel, key=each) for each in keys]
 
     def __call__(self, image: jax.Array) -> jax.Array:
         """Images (n, 7, 7, 4) uint8 as (n, 7, 7, width)."""

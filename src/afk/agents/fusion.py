@@ -4,7 +4,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from afk.agents.encoders import Convolution, Linear
+from afk.agents.convolution import Convolution
+from afk.agents.encoders import Linear
 
 
 class FilmBlock(eqx.Module):
@@ -14,10 +15,10 @@ class FilmBlock(eqx.Module):
     second: Convolution
     modulation: Linear
 
-    def __init__(self, width: int, *, key: jax.Array) -> None:
+    def __init__(self, width: int, *, kernel: int, key: jax.Array) -> None:
         first_key, second_key, modulation_key = jax.random.split(key, 3)
-        self.first = Convolution(width, width, key=first_key)
-        self.second = Convolution(width, width, key=second_key)
+        self.first = Convolution(width, width, kernel=kernel, key=first_key)
+        self.second = Convolution(width, width, kernel=kernel, key=second_key)
         self.modulation = Linear(width, 2 * width, key=modulation_key, scale=0.5)
 
     def __call__(self, x: jax.Array, h_s: jax.Array) -> jax.Array:

@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from afk.agents.encoders import NoteEncoder, SetEncoder, ViewEncoder, normalise
+from afk.agents.encoders import VIEW, Linear, NoteEncoder, SetEncoder, ViewEncoder, normalise
 from afk.agents.fusion import FilmBlock, Recurrence
 from afk.agents.heads import Perceptron, Pointer, entropy, log_probability
 from afk.agents.reading import Reading
@@ -27,6 +27,8 @@ class Size:
         head: units of the heads' hidden layers.
         view_layers: convolutions before what is seen meets what is read.
         film_blocks: FiLM blocks, of two convolutions each.
+        kernel: cells along a convolution's side; with 1 they are matrix products, which a CPU is quick at.
+        places: whether the view is read out by a layer over all its cells; by its maximum otherwise.
         instruction_words: words of the instruction that are read.
         notes: notes that are read beside it.
         note_words: words of a note that are read.
@@ -38,6 +40,8 @@ class Size:
     head: int = 64
     view_layers: int = 2
     film_blocks: int = 2
+    kernel: int = 3
+    places: bool = False
     instruction_words: int = 16
     notes: int = 8
     note_words: int = 5
@@ -45,7 +49,7 @@ class Size:
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            least = 0 if name in ("view_layers", "film_blocks", "distinct_notes") else 1
+            least = 0 if name in ("view_layers", "film_blocks", "places", "distinct_notes") else 1
             if value < least:
                 raise ValueError(f"the network's {name} is at least {least}, not {value}")
 
@@ -71,6 +75,7 @@ class GridAgent(eqx.Module):
     note: NoteEncoder
     notes: SetEncoder
     film: list[FilmBlock]
+    readout: Linear | None
     recurrence: Recurrence
     physical: Perceptron
     critic: Perceptron
@@ -84,13 +89,16 @@ class GridAgent(eqx.Module):
     def __init__(
         self, variant: Variant, size: Size, vocabulary: Vocabulary, actions: int, *, key: jax.Array
     ) -> None:
-        keys = iter(jax.random.split(key, 12))
+        keys = iter(jax.random.split(key, 13))
         width, head = size.width, size.head
         self.size, self.vocabulary = size, vocabulary
-        self.view = ViewEncoder(width, size.view_layers, key=next(keys))
+        self.view = ViewEncoder(width, size.view_layers, kernel=size.kernel, key=next(keys))
         self.note = NoteEncoder(len(vocabulary.tokens), width, key=next(keys))
         self.notes = SetEncoder(width, key=next(keys))
-        self.film = [FilmBlock(width, key=each) for each in jax.random.split(next(keys), size.film_blocks)]
+        film_keys = jax.random.split(next(keys), size.film_blocks)
+        self.film = [FilmBlock(width, kernel=size.kernel, key=each) for each in film_keys]
+        readout_key = next(keys)
+        self.readout = Linear(VIEW * VIEW * width, width, key=readout_key) if size.places else None
         self.recurrence = Recurrence(width, key=next(keys))
         self.physical = Perceptron(width, head, actions, key=next(keys))
         self.critic = Perceptron(width, head, 1, key=next(keys), scale=1.0)
@@ -130,7 +138,8 @@ class GridAgent(eqx.Module):
         seen = self.view(image)
         for block in self.film:
             seen = block(seen, h_s)
-        projected = self.recurrence.inputs(normalise(seen.max((1, 2)))).reshape(steps, count, -1)
+        pooled = seen.max((1, 2)) if self.readout is None else self.readout(seen.reshape(len(seen), -1))
+        projected = self.recurrence.inputs(normalise(pooled)).reshape(steps, count, -1)
 
         def remember(state: jax.Array, step: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
             projection, is_start = step

@@ -97,6 +97,23 @@ class Environment(ABC, Generic[StateT]):
     def step(self, state: StateT, action: jax.Array) -> tuple[StateT, TimeStep]:
         """Act or ask; `action` is an integer vector with a value for each of `action_sizes`."""
 
+    def draw_many(self, key: jax.Array, size: int) -> StateT:
+        """Draw levels in bulk, sound ones only: first states with a leading axis of that size."""
+        # On a CPU a few levels are drawn sooner than a fast program to draw them is compiled.
+        draw = _draw_round(self, quickly=jax.default_backend() == "cpu" and size <= _DRAWS)
+        drawn, found = [], 0
+        for round_key in jax.random.split(key, 2 * size // _DRAWS * _HOPELESS + _HOPELESS):
+            states, sound = jax.device_get(draw(round_key))
+            drawn.append(jax.tree.map(lambda leaf, sound=sound: leaf[sound], states))
+            found += int(sound.sum())
+            if found >= size:
+                break
+        else:
+            raise ValueError(
+                f"{self.name}: hardly any draw gives a sound level; make rooms larger or things fewer"
+            )
+        return jax.tree.map(lambda *leaves: jnp.asarray(np.concatenate(leaves)[:size]), *drawn)
+
     def reset(self, key: jax.Array) -> tuple[StateT, Any]:
         """Draw levels until one is sound; returns its first state and its first observation."""
 
@@ -149,32 +166,24 @@ class Batch(eqx.Module, Generic[StateT]):
 
 
 def draw_pool(env: Environment[StateT], key: jax.Array, size: int) -> Pool[StateT]:
-    """Draw sound levels in bulk."""
+    """Draw sound levels in bulk, with their first observations."""
     if size < 1:
         raise ValueError(f"a pool holds at least one level, not {size}")
-    # On a CPU a few levels are drawn sooner than a fast program to draw them is compiled.
-    draw, observe = _compiled(env, quickly=jax.default_backend() == "cpu" and size <= _DRAWS)
-    drawn, found = [], 0
-    for round_key in jax.random.split(key, 2 * size // _DRAWS * _HOPELESS + _HOPELESS):
-        states, sound = jax.device_get(draw(round_key))
-        drawn.append(jax.tree.map(lambda leaf, sound=sound: leaf[sound], states))
-        found += int(sound.sum())
-        if found >= size:
-            break
-    else:
-        raise ValueError(
-            f"{env.name}: hardly any draw gives a sound level; make rooms larger or things fewer"
-        )
-    states = jax.tree.map(lambda *leaves: jnp.asarray(np.concatenate(leaves)[:size]), *drawn)
-    return Pool(states, observe(states))
+    states = env.draw_many(key, size)
+    return Pool(states, _observe_many(env)(states))
 
 
 @lru_cache(maxsize=64)
-def _compiled(env: Environment, *, quickly: bool) -> tuple[Callable, Callable]:
-    """Functions that draw levels and observe them; equal environments share them."""
+def _draw_round(env: Environment, *, quickly: bool) -> Callable:
+    """A function that draws some levels, sound or not; equal environments share it."""
     options = _COMPILE_QUICKLY if quickly else None
-    draw = jax.jit(lambda key: jax.vmap(env.draw)(jax.random.split(key, _DRAWS)), compiler_options=options)
-    return draw, jax.jit(jax.vmap(env.observe))
+    return jax.jit(lambda key: jax.vmap(env.draw)(jax.random.split(key, _DRAWS)), compiler_options=options)
+
+
+@lru_cache(maxsize=64)
+def _observe_many(env: Environment) -> Callable:
+    """A function that observes levels; equal environments share it."""
+    return jax.jit(jax.vmap(env.observe))
 
 
 def start_batch(pool: Pool[StateT], size: int) -> Batch[StateT]:

@@ -1,8 +1,10 @@
 """Environments by name, such as ``qbabyai/object-in-box``."""
 
 from difflib import get_close_matches
+from typing import overload
 
-from afk.envs.qbabyai.environment import QBabyAI
+from afk.envs.qbabyai.environment import GridWorld, QBabyAI
+from afk.envs.qbabyai.mixture import Mixture
 from afk.envs.qbabyai.tasks import Task, paper_tasks
 
 _registered: dict[str, Task] = {}
@@ -23,9 +25,19 @@ def find_task(name: str) -> Task:
     return tasks[name]
 
 
-def make(name: str) -> QBabyAI:
-    """The environment of that name."""
-    return QBabyAI(find_task(name))
+@overload
+def make(name: str, /) -> QBabyAI: ...
+@overload
+def make(*names: str) -> GridWorld: ...
+def make(*names: str) -> GridWorld:
+    """The environment of that name; with several names, levels of all these tasks in equal shares."""
+    if not names:
+        raise ValueError("name at least one task; `afk tasks` lists them all")
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"task {name!r} is given more than once; every task has an equal share")
+    tasks = [find_task(name) for name in names]
+    return QBabyAI(*tasks) if len(tasks) == 1 else Mixture(*tasks)
 
 
 def register(task: Task) -> None:

@@ -1,5 +1,10 @@
-"""Checkpoints: any pytree of arrays as one safetensors file, whole or not there at all."""
+"""Checkpoints: any pytree of arrays as one safetensors file, whole or not there at all.
 
+What it belongs to is written in the file's header, as JSON.
+"""
+
+import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -9,40 +14,81 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 
+from afk.experiments.config import Config
 from afk.records import write_whole
 
 Tree = TypeVar("Tree")
 
 
-def save(path: Path, tree: Any) -> None:
+def describe(config: Config, **more: Any) -> dict[str, Any]:
+    """What is written beside the arrays of a run."""
+    return {"config": config.to_json(), **more}
+
+
+def save(path: Path, tree: Any, description: Mapping[str, Any]) -> None:
     """Write the arrays of a pytree."""
-    write_whole(path, to_bytes({name: np.array(leaf, order="C") for name, leaf in _named(tree).items()}))
+    arrays = {name: np.array(leaf, order="C") for name, leaf in _named(tree).items()}
+    header = {name: json.dumps(value) for name, value in description.items()}
+    write_whole(path, to_bytes(arrays, metadata=header))
 
 
-def load(path: Path, like: Tree) -> Tree:
-    """Read arrays into the shape of a pytree; a ValueError if the file is broken or of another shape."""
-    if not path.is_file():
-        raise ValueError(f"there is no checkpoint {path}")
+def read_description(path: Path) -> dict[str, Any]:
+    """What `save` wrote beside the arrays; a ValueError if there is no such file or it is broken."""
+    return _read(path)[0]
+
+
+def load(path: Path, like: Tree, description: Mapping[str, Any] | None = None) -> Tree:
+    """Read arrays into the shape and precision of a pytree.
+
+    Args:
+        path: of the file.
+        like: a pytree of the same shapes.
+        description: what it must belong to, if that matters; how long training lasts does not.
+
+    Returns:
+        The pytree; a ValueError if the file is broken or of another shape or origin.
+    """
+    found_description, found = _read(path)
     wanted = _named(like)
-    try:
-        with safe_open(path, framework="numpy") as file:
-            found = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
-    except (SafetensorError, OSError) as error:
-        raise ValueError(f"the checkpoint {path} is broken: {error}") from error
-    shapes = {name: (leaf.shape, leaf.dtype) for name, leaf in wanted.items()}
-    if shapes != {name: (leaf.shape, leaf.dtype) for name, leaf in found.items()}:
-        odd = sorted(set(shapes) ^ set(found)) or [
-            name for name in shapes if found[name].shape != shapes[name][0]
-        ]
+    odd = [name for name in wanted if name not in found or found[name].shape != wanted[name].shape]
+    odd += [name for name in found if name not in wanted]
+    if odd:
         raise ValueError(
             f"the checkpoint {path} is of another task, agent or size: {', '.join(odd[:2])} differs"
         )
+    for name, value in (description or {}).items():
+        _check_same(path, value, found_description.get(name))
     leaves, structure = jax.tree.flatten(like)
     arrays = [
-        jax.random.wrap_key_data(jnp.asarray(array)) if _is_key(leaf) else jnp.asarray(array)
+        jax.random.wrap_key_data(jnp.asarray(array))
+        if _is_key(leaf)
+        else jnp.asarray(array).astype(leaf.dtype)
         for leaf, array in zip(leaves, (found[name] for name in wanted), strict=True)
     ]
     return jax.tree.unflatten(structure, arrays)
+
+
+def _check_same(path: Path, wanted: Any, found: Any) -> None:
+    """Refuse what belongs to another run."""
+    wanted, found = json.loads(json.dumps(wanted)), found or {}
+    for name in wanted:
+        if name != "steps" and wanted[name] != found.get(name):
+            raise ValueError(
+                f"the checkpoint {path} is of another run: {name} is {found.get(name)}, not {wanted[name]}"
+            )
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """A file's description and arrays."""
+    if not path.is_file():
+        raise ValueError(f"there is no checkpoint {path}")
+    try:
+        with safe_open(path, framework="numpy") as file:
+            header = file.metadata() or {}
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
+        return {name: json.loads(value) for name, value in header.items()}, arrays
+    except (SafetensorError, OSError, json.JSONDecodeError) as error:
+        raise ValueError(f"the checkpoint {path} is broken: {error}") from error
 
 
 def _named(tree: Any) -> dict[str, np.ndarray]:

@@ -1,7 +1,7 @@
 """Evaluation: episodes on fresh levels, and what the paper reports of them (section 4)."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -101,31 +101,51 @@ def play_actions(states: State, actions: jax.Array) -> Episodes:
     return jax.vmap(episode)(states, actions)
 
 
-def play_agent(play: Play, agent: GridAgent, *, episodes: int, key: jax.Array) -> Episodes:
-    """A trained agent on fresh levels, its actions drawn from its policy."""
-    levels_key, play_key = jax.random.split(key)
-    pool = draw_pool(play.env, levels_key, episodes)
-    return Episodes(*jax.device_get(_play_agent(play, agent, pool, play_key)))
+def play_agent(play: Play, agent: GridAgent, *, episodes: int, seed: int) -> Iterable[Episodes]:
+    """A trained agent on fresh levels, its actions drawn from its policy; some hundred levels at a time."""
+    levels_key, play_key = jax.random.split(jax.random.key(seed))
+    levels = draw_pool(play.env, levels_key, episodes)
+    alone = jax.tree.map(lambda leaf: leaf[None] if eqx.is_array(leaf) else leaf, agent)
+    for number, start in enumerate(range(0, episodes, CHUNK)):
+        pools = jax.tree.map(lambda leaf, start=start: leaf[None, start : start + CHUNK], levels)
+        played = play_agents(play, alone, pools, jax.random.fold_in(play_key, number)[None])
+        yield Episodes(*(field[0] for field in played))
+
+
+def play_agents(play: Play, agents: GridAgent, pools: Pool[State], keys: jax.Array) -> Episodes:
+    """Several agents side by side, each in one episode of each level of its pool: fields (agents, levels)."""
+    return Episodes(*jax.device_get(_play_agents(play, agents, pools, keys)))
 
 
 @eqx.filter_jit
-def _play_agent(play: Play, agent: GridAgent, pool: Pool[State], key: jax.Array) -> Episodes:
-    """One episode in each level of a pool."""
+def _play_agents(play: Play, agents: GridAgent, pools: Pool[State], keys: jax.Array) -> Episodes:
+    """The same, on the device."""
 
-    def step(
-        carry: tuple[Actors, Episodes, jax.Array, jax.Array],
-    ) -> tuple[Actors, Episodes, jax.Array, jax.Array]:
-        actors, ended, over, key = carry
-        key, act_key = jax.random.split(key)
-        actors, time_step, _, _ = act(play, agent, pool, actors, act_key)
-        tally, reward = time_step.tally, ended.reward + time_step.reward
-        now = Episodes(time_step.success, tally.steps, reward, tally.queries, tally.good, tally.wanted)
-        ended = jax.tree.map(lambda old, new: jnp.where(over, old, new), ended, now)
-        return actors, ended, over | time_step.done, key
+    def play_one(agent: GridAgent, pool: Pool[State], key: jax.Array) -> Episodes:
+        def step(
+            carry: tuple[Actors, Episodes, jax.Array, jax.Array],
+        ) -> tuple[Actors, Episodes, jax.Array, jax.Array]:
+            actors, ended, over, key = carry
+            key, act_key = jax.random.split(key)
+            actors, time_step, _, _ = act(play, agent, pool, actors, act_key)
+            tally, reward = time_step.tally, ended.reward + time_step.reward
+            now = Episodes(time_step.success, tally.steps, reward, tally.queries, tally.good, tally.wanted)
+            ended = jax.tree.map(lambda old, new: jnp.where(over, old, new), ended, now)
+            return actors, ended, over | time_step.done, key
 
-    nothing = Episodes(*(jnp.zeros(pool.size, jnp.float32) for _ in Episodes._fields))
-    carry = (start_actors(play, agent, pool, pool.size), nothing, jnp.zeros(pool.size, bool), key)
-    return jax.lax.while_loop(lambda carry: ~carry[2].all(), step, carry)[1]
+        nothing = Episodes(*(jnp.zeros(pool.size, jnp.float32) for _ in Episodes._fields))
+        carry = (start_actors(play, agent, pool, pool.size), nothing, jnp.zeros(pool.size, bool), key)
+        return jax.lax.while_loop(lambda carry: ~carry[2].all(), step, carry)[1]
+
+    return eqx.filter_vmap(play_one)(agents, pools, keys)
+
+
+def summarise_by_task(episodes: Episodes, tasks: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The paper's measures for each task of a mixture, whose levels come in turn."""
+    return {
+        task: summarise([Episodes(*(field[index :: len(tasks)] for field in episodes))])
+        for index, task in enumerate(tasks)
+    }
 
 
 def summarise(chunks: Iterable[Episodes]) -> dict[str, Any]:

@@ -1,37 +1,101 @@
 """A run as one watches it: a bar with what matters."""
 
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from afk.experiments.config import read_config
-from afk.experiments.train import train
+from afk.experiments.train import Row, final_evaluation, read_log, train
 
 
-def show_progress(folder: Path, console: Console) -> None:
-    """Train the run of a folder under a progress bar; on Ctrl-C say how to go on."""
+def show_progress(
+    folder: Path, console: Console, *, devices: int | None = None, until: float | None = None
+) -> bool:
+    """Train the run of a folder under a progress bar.
+
+    At Ctrl-C it goes on until the next checkpoint, and says how to resume; at the second one it stops dead.
+
+    Args:
+        folder: of the run.
+        console: where the bar is.
+        devices: how many to use; all there are if not given.
+        until: the success in an evaluation at which it stops before the end.
+
+    Returns:
+        Whether it was trained as long as it should be.
+    """
     config = read_config(folder)
     bar = Progress(
         TextColumn("[bold]{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
         TextColumn("{task.fields[measures]}"),
         TimeRemainingColumn(),
         console=console,
     )
     total = config.updates * config.settings.steps_per_update
-    try:
-        with bar:
-            task = bar.add_task(f"{config.agent} on {config.task}", total=total, measures="compiling")
-            for row in train(folder):
-                seen = row["training"]
-                measures = (
-                    f"{row['steps_per_second']:,.0f} steps/s, success {seen['success']:.1%}, "
-                    f"length {seen['steps']:.1f}, queries {seen['queries']:.1f}"
-                )
-                bar.update(task, completed=row["steps"], measures=measures)
-    except KeyboardInterrupt:
+    with bar, _catch_interrupt(console) as interrupted:
+        task = bar.add_task(
+            f"{config.agent} on {' + '.join(config.tasks)}", total=total, measures="compiling"
+        )
+        for rows in train(folder, devices=devices):
+            bar.update(task, completed=rows[0]["steps"], measures=_measures(rows, total))
+            if interrupted():
+                break
+            if until is not None and min(_success(row) for row in rows) >= until:
+                return True
+    if interrupted() and not bar.finished:
         console.print(f"stopped; go on with: afk train --resume {folder}")
-        raise
-    console.print(f"done; evaluate it with: afk eval {folder} --task {config.task}")
+        return False
+    _report(console, folder)
+    return True
+
+
+def _success(row: Row) -> float:
+    """Success in the evaluation of a line of the log, if there is one."""
+    return row["evaluation"]["success"] if "evaluation" in row else 0.0
+
+
+def _measures(rows: list[Row], total: int) -> str:
+    """What matters of the latest lines of a log, means over seeds."""
+    seen = {name: sum(row["training"][name] for row in rows) / len(rows) for name in rows[0]["training"]}
+    return (
+        f"{rows[0]['steps'] / 1e6:.2f} of {total / 1e6:.2f}M steps, {rows[0]['steps_per_second']:,.0f}/s, "
+        f"success {seen['success']:.1%}, length {seen['steps']:.1f}, queries {seen['queries']:.1f}"
+    )
+
+
+def _report(console: Console, folder: Path) -> None:
+    """The paper's final metric of every seed, and what to do next."""
+    config, rows = read_config(folder), read_log(folder)
+    for seed in config.seeds:
+        mine = [row for row in rows if row["seed"] == seed]
+        if any("evaluation" in row for row in mine):
+            final = final_evaluation(mine)
+            console.print(
+                f"seed {seed}: success {final['success']:.1%}, length {final['episode_length']:.1f}, "
+                f"queries {final['queries']:.1f}, F1 {final['f1']:.2f} (mean of the last evaluations)"
+            )
+    path = folder if len(config.seeds) == 1 else folder / f"best-{config.seeds[0]}.safetensors"
+    console.print(f"done; evaluate it with: afk eval {path} --task {config.tasks[0]}")
+
+
+@contextmanager
+def _catch_interrupt(console: Console) -> Iterator[Callable[[], bool]]:
+    """Tell whether Ctrl-C was pressed; the second one is not caught."""
+    pressed = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        pressed.append(number)
+        signal.signal(signal.SIGINT, before)
+        console.print("stopping at the next checkpoint; once more to stop at once")
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: bool(pressed)
+    finally:
+        signal.signal(signal.SIGINT, before)

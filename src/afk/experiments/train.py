@@ -1,13 +1,20 @@
-"""Training: chunks of updates on the device; between them fresh levels, a line in the log, a checkpoint.
+"""Training: chunks of updates on the device; between them fresh levels, lines in the log, a checkpoint.
 
-A run is a folder: ``config.json``, ``log.jsonl`` (a line a chunk), ``last.safetensors`` (everything, to go on
-from) and ``best.safetensors`` (the agent that did best in an evaluation). Killed at any moment, it goes on
-from its last checkpoint and ends with the same parameters as if it had not been.
+A run is a folder, of one seed or of several that are trained side by side:
+
+    config.json             what is trained, and how
+    log.jsonl               a line for each seed and chunk
+    best-24.safetensors     the agent of seed 24 that did best in an evaluation
+    last-24.safetensors     the agent of seed 24 at the last evaluation
+    state.safetensors       everything, to go on from
+    tensorboard/seed-24/    the log once more, for TensorBoard
+
+Killed at any moment, a run goes on from its last state, and ends with the same parameters as if it had not.
 """
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -16,153 +23,217 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax.sharding import Mesh
 
 from afk.agents.grid_agent import GridAgent
 from afk.envs.base import Pool, draw_pool
 from afk.envs.qbabyai.cells import ACTIONS
-from afk.envs.qbabyai.environment import QBabyAI
 from afk.envs.qbabyai.words import VOCABULARY
 from afk.experiments import checkpoint
 from afk.experiments.config import Config, read_config
-from afk.experiments.evaluate import Episodes, play_agent, summarise
-from afk.learn.ppo import Learner, optimiser, update
+from afk.experiments.evaluate import play_agents, summarise, summarise_by_task
+from afk.experiments.tensorboard import encode_events, event_rows
+from afk.learn.parallel import place, use_devices
+from afk.learn.ppo import Learner, Pace, optimiser, update
 from afk.learn.rollout import start_actors
 from afk.records import write_json, write_whole
 
-# What the run's seed is split into.
+Row = dict[str, Any]
+# What a run's seed is split into.
 _LEVELS, _NETWORK, _TRAINING, _EVALUATION = range(4)
 
 
 def start_run(config: Config, folder: Path) -> None:
     """Make the folder of a new run; a ValueError if something is there already."""
-    if folder.exists() and any(folder.iterdir()):
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ValueError(f"{folder} is in use; choose another folder, or go on with --resume {folder}")
     write_json(folder / "config.json", config.to_json())
 
 
-def train(folder: Path) -> Iterator[dict[str, Any]]:
-    """Train the run of a folder from where it stands; yields each line of its log once it is safe on disk."""
+def train(folder: Path, *, devices: int | None = None) -> Iterator[list[Row]]:
+    """Train the run of a folder from where it stands.
+
+    Args:
+        folder: of the run.
+        devices: how many to use; all there are if not given.
+
+    Yields:
+        The new lines of its log, one for each seed, once they are safe on disk.
+    """
     config = read_config(folder)
-    learner = first_learner(config)
-    last = folder / "last.safetensors"
-    if last.exists():
-        learner = checkpoint.load(last, learner)
-    rows = _read_log(folder, until=int(learner.updates))
-    run_chunk = _compile(config, learner, _pool(config, int(learner.updates)))
-    best = max((row["evaluation"]["success"] for row in rows if "evaluation" in row), default=-1.0)
+    mesh = use_devices(devices, config.settings.environments)
+    learner = stack([first_learner(config, seed) for seed in config.seeds])
+    if (folder / "state.safetensors").exists():
+        learner = checkpoint.load(folder / "state.safetensors", learner, checkpoint.describe(config))
+    learner = replace(place(learner, mesh), actors=place(learner.actors, mesh, axis=1))
+    rows = [row for row in read_log(folder) if row["updates"] <= _updates(learner)]
+    run_chunk = _compile(config, learner, mesh)
     elapsed = rows[-1]["seconds"] if rows else 0.0
-    while int(learner.updates) < config.updates:
+    while _updates(learner) < config.updates:
         start = time.perf_counter()
-        bonus = jnp.float32(config.bonus_at(int(learner.updates)))
-        learner, episodes, losses = run_chunk(learner, _pool(config, int(learner.updates)), bonus)
-        row = _describe(config, learner, episodes, losses)
+        pace, pools = config.pace_at(_updates(learner)), _pools(config, _updates(learner))
+        learner, episodes, losses = run_chunk(learner, pools, pace)
+        new = _describe(config, learner, episodes, losses)
         elapsed += time.perf_counter() - start
-        if int(learner.updates) % config.evaluate_every == 0:
-            row["evaluation"] = _evaluate(config, learner)
-            if row["evaluation"]["success"] > best:
-                best = row["evaluation"]["success"]
-                checkpoint.save(folder / "best.safetensors", eqx.filter(learner.agent, eqx.is_array))
-        row |= {"seconds": elapsed, "steps_per_second": row["steps"] / elapsed}
-        rows.append(row)
+        for row in new:
+            row |= {"seconds": elapsed, "steps_per_second": len(config.seeds) * row["steps"] / elapsed}
+        if _updates(learner) % config.evaluate_every == 0:
+            _evaluate(config, learner, new)
+            _keep_agents(folder, config, learner, rows, new)
+        rows += new
         # The log first: a line too many is dropped on resuming, a line too few would be lost.
-        _write_log(folder, rows)
-        checkpoint.save(last, learner)
-        yield row
+        _write_log(folder, config, rows)
+        checkpoint.save(folder / "state.safetensors", learner, checkpoint.describe(config))
+        yield new
 
 
-def first_learner(config: Config) -> Learner:
+def first_learner(config: Config, seed: int) -> Learner:
     """Where training starts."""
-    play = config.play
-    agent = first_agent(config)
-    actors = start_actors(play, agent, _pool(config, 0), config.settings.environments)
+    agent = first_agent(config, seed)
+    actors = start_actors(config.play, agent, _pool(config, seed, 0), config.settings.environments)
     state = optimiser(config.settings).init(eqx.filter(agent, eqx.is_inexact_array))
-    return Learner(agent, state, actors, _key(config, _TRAINING), jnp.int32(0))
+    return Learner(agent, state, actors, _key(seed, _TRAINING), jnp.int32(0))
 
 
-def first_agent(config: Config) -> GridAgent:
+def first_agent(config: Config, seed: int) -> GridAgent:
     """A network before training."""
-    return GridAgent(config.play.variant, config.size, VOCABULARY, len(ACTIONS), key=_key(config, _NETWORK))
+    return GridAgent(config.play.variant, config.size, VOCABULARY, len(ACTIONS), key=_key(seed, _NETWORK))
 
 
-def load_agent(folder: Path) -> tuple[Config, GridAgent]:
-    """The best agent of a run so far."""
-    config = read_config(folder)
-    return config, checkpoint.load(folder / "best.safetensors", first_agent(config))
+def stack(trees: Sequence[Any]) -> Any:
+    """Pytrees of arrays as one, with a leading axis."""
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
 
 
-def play_run(folder: Path, env: QBabyAI, *, episodes: int, seed: int) -> Iterator[Episodes]:
-    """The best agent of a run on fresh levels of a task."""
-    config, agent = load_agent(folder)
-    yield play_agent(replace(config.play, env=env), agent, episodes=episodes, key=jax.random.key(seed))
+def read_log(folder: Path) -> list[Row]:
+    """The lines of a run's log."""
+    path = folder / "log.jsonl"
+    return list(map(json.loads, path.read_text().splitlines())) if path.exists() else []
 
 
-def _key(config: Config, purpose: int) -> jax.Array:
-    return jax.random.fold_in(jax.random.key(config.seed), purpose)
+def final_evaluation(rows: Sequence[Row], *, last: int = 10) -> dict[str, float]:
+    """The paper's final metric: the means over the last evaluations of a seed, ten if there are as many."""
+    evaluations = [row["evaluation"] for row in rows if "evaluation" in row][-last:]
+    measures = [name for name, value in evaluations[-1].items() if isinstance(value, float)]
+    return {name: sum(each[name] for each in evaluations) / len(evaluations) for name in measures}
 
 
-@lru_cache(maxsize=1)  # the first levels of a run are wanted to start, to compile and to play
-def _pool(config: Config, updates: int) -> Pool:
+def _updates(learner: Learner) -> int:
+    return int(learner.updates[0])
+
+
+def _key(seed: int, purpose: int) -> jax.Array:
+    return jax.random.fold_in(jax.random.key(seed), purpose)
+
+
+@lru_cache(maxsize=8)  # the first levels of a run are wanted to start, to compile and to play
+def _pool(config: Config, seed: int, updates: int) -> Pool:
     """The levels that are played from so many updates on."""
-    return draw_pool(config.play.env, jax.random.fold_in(_key(config, _LEVELS), updates), config.levels)
+    return draw_pool(config.play.env, jax.random.fold_in(_key(seed, _LEVELS), updates), config.levels)
 
 
-def _compile(config: Config, learner: Learner, pool: Pool) -> Callable[..., tuple[Learner, Any, Any]]:
+def _pools(config: Config, updates: int) -> Pool:
+    """The same for every seed."""
+    return stack([_pool(config, seed, updates) for seed in config.seeds])
+
+
+def _compile(config: Config, learner: Learner, mesh: Mesh) -> Callable[..., tuple[Learner, Any, Any]]:
     """A function that does a chunk of updates; episodes and losses come back summed and averaged."""
     arrays, static = eqx.partition(learner, eqx.is_array)
     play, settings = config.play, config.settings
 
-    @partial(jax.jit, donate_argnums=0)
-    def run(arrays: Any, pool: Pool, bonus: jax.Array) -> tuple[Any, Any, Any]:
+    def run_seed(arrays: Any, pool: Pool, pace: Pace) -> tuple[Any, Any, Any]:
         def body(arrays: Any, _: None) -> tuple[Any, Any]:
-            learner, episodes, losses = update(play, settings, eqx.combine(arrays, static), pool, bonus)
+            learner, episodes, losses = update(play, settings, eqx.combine(arrays, static), pool, pace)
             return eqx.filter(learner, eqx.is_array), (episodes, losses)
 
         arrays, (episodes, losses) = jax.lax.scan(body, arrays, length=config.chunk)
         summed = jax.tree.map(lambda leaf: leaf.sum(0), episodes)
         return arrays, summed, jax.tree.map(lambda leaf: leaf.mean(0), losses)
 
-    compiled = run.lower(arrays, pool, jnp.float32(0)).compile()
+    shardings = jax.tree.map(lambda leaf: leaf.sharding, arrays)
 
-    def run_chunk(learner: Learner, pool: Pool, bonus: jax.Array) -> tuple[Learner, Any, Any]:
-        arrays, episodes, losses = compiled(eqx.filter(learner, eqx.is_array), pool, bonus)
+    @partial(jax.jit, donate_argnums=0, out_shardings=(shardings, None, None))
+    def run(arrays: Any, pools: Pool, pace: Pace) -> tuple[Any, Any, Any]:
+        return jax.vmap(run_seed, (0, 0, None))(arrays, pools, pace)
+
+    with jax.set_mesh(mesh):
+        compiled = run.lower(arrays, _pools(config, _updates(learner)), config.pace_at(0)).compile()
+
+    def run_chunk(learner: Learner, pools: Pool, pace: Pace) -> tuple[Learner, Any, Any]:
+        arrays, episodes, losses = compiled(eqx.filter(learner, eqx.is_array), pools, pace)
         return eqx.combine(arrays, static), episodes, losses
 
     return run_chunk
 
 
-def _describe(config: Config, learner: Learner, episodes: Any, losses: Any) -> dict[str, Any]:
-    """A line of the log."""
-    sums, losses = jax.device_get((episodes, losses))
-    means = {name: float(value / max(sums.count, 1)) for name, value in vars(sums).items() if name != "count"}
-    loss = {name: float(value) for name, value in losses._asdict().items()}
-    if not all(value == value for value in loss.values()):
-        raise ValueError(
-            "training broke down: a loss is not a number (more distinct notes than the network allows?)"
+def _describe(config: Config, learner: Learner, episodes: Any, losses: Any) -> list[Row]:
+    """New lines of the log."""
+    sums, losses = jax.device_get((vars(episodes), losses._asdict()))
+    updates = _updates(learner)
+    rows = []
+    for index, seed in enumerate(config.seeds):
+        loss = {name: float(value[index]) for name, value in losses.items()}
+        if not all(value == value for value in loss.values()):
+            raise ValueError(
+                "training broke down: a loss is not a number (more distinct notes than the network allows?)"
+            )
+        count = int(sums["count"][index])
+        rows.append(
+            {
+                "seed": seed,
+                "updates": updates,
+                "steps": updates * config.settings.steps_per_update,
+                "episodes": count,
+                "training": {
+                    name: float(value[index] / max(count, 1))
+                    for name, value in sums.items()
+                    if name != "count"
+                },
+                "losses": loss,
+            }
         )
-    updates = int(learner.updates)
-    steps = updates * config.settings.steps_per_update
-    return {
-        "updates": updates,
-        "steps": steps,
-        "episodes": int(sums.count),
-        "training": means,
-        "losses": loss,
-    }
+    return rows
 
 
-def _evaluate(config: Config, learner: Learner) -> dict[str, Any]:
-    """The agent on fresh levels."""
-    key = jax.random.fold_in(_key(config, _EVALUATION), learner.updates)
-    return summarise([play_agent(config.play, learner.agent, episodes=config.evaluation_episodes, key=key)])
+def _evaluate(config: Config, learner: Learner, rows: list[Row]) -> None:
+    """Add to each seed's line how its agent does on fresh levels."""
+    keys = [jax.random.fold_in(_key(seed, _EVALUATION), _updates(learner)) for seed in config.seeds]
+    pools, play_keys = [], []
+    for key in keys:
+        levels_key, play_key = jax.random.split(key)
+        pools.append(draw_pool(config.play.env, levels_key, config.evaluation_episodes))
+        play_keys.append(play_key)
+    episodes = play_agents(config.play, learner.agent, stack(pools), jnp.stack(play_keys))
+    for index, row in enumerate(rows):
+        played = type(episodes)(*(field[index] for field in episodes))
+        row["evaluation"] = summarise([played])
+        if len(config.tasks) > 1:
+            row["evaluation_by_task"] = summarise_by_task(played, config.tasks)
 
 
-def _read_log(folder: Path, *, until: int) -> list[dict[str, Any]]:
-    """The lines of a log up to a checkpoint."""
-    path = folder / "log.jsonl"
-    lines = path.read_text().splitlines() if path.exists() else []
-    return [row for row in map(json.loads, lines) if row["updates"] <= until]
+def _keep_agents(folder: Path, config: Config, learner: Learner, rows: list[Row], new: list[Row]) -> None:
+    """Write the agent of every seed, and once more if it is its best so far."""
+
+    def merit(row: Row) -> tuple[float, float]:
+        return row["evaluation"]["success"], -row["evaluation"]["episode_length"]
+
+    agents = eqx.filter(learner.agent, eqx.is_array)
+    for index, row in enumerate(new):
+        seed = row["seed"]
+        agent = jax.tree.map(lambda leaf, index=index: leaf[index], agents)
+        earlier = [merit(each) for each in rows if each["seed"] == seed and "evaluation" in each]
+        best = not earlier or merit(row) > max(earlier)
+        for name in ("last", "best") if best else ("last",):
+            path = folder / f"{name}-{seed}.safetensors"
+            checkpoint.save(path, agent, checkpoint.describe(config, seed=seed))
 
 
-def _write_log(folder: Path, rows: list[dict[str, Any]]) -> None:
-    """Write a log, whole."""
+def _write_log(folder: Path, config: Config, rows: list[Row]) -> None:
+    """Write a log, whole, and what TensorBoard reads."""
     write_whole(folder / "log.jsonl", "".join(json.dumps(row) + "\n" for row in rows).encode())
+    for seed in config.seeds:
+        events = folder / "tensorboard" / f"seed-{seed}" / "events.out.tfevents.0.afk"
+        events.parent.mkdir(parents=True, exist_ok=True)
+        # In place: TensorBoard keeps the file open. It can be made again from the log at any time.
+        events.write_bytes(encode_events(event_rows([row for row in rows if row["seed"] == seed])))

@@ -10,6 +10,7 @@ import optax
 
 from afk.agents.grid_agent import GridAgent, joint_log_probability, weighted_entropy
 from afk.envs.base import Pool
+from afk.learn.parallel import spread
 from afk.learn.rollout import Actors, Episodes, Experience, Play, collect, decide, glance_at
 
 
@@ -27,6 +28,8 @@ class Settings:
         discount: gamma.
         trace: lambda of generalised advantage estimation.
         clip: how far the probability ratio may leave 1.
+        clip_value: whether V, too, may only move as far in an update.
+        advantage_floor: advantages are divided by their standard deviation, but never by less than this.
         value_weight: weight of the value loss.
         entropy_weight: weight of the entropy of the heads.
         switch_entropy_weight: weight of the entropy of the switch.
@@ -34,6 +37,7 @@ class Settings:
         gradient_norm: where the gradient's norm is cut off.
         bonus: beta, what an answer is worth that grows A_0.
         bonus_until: the part of training after which the bonus falls to zero linearly; 1 keeps it.
+        settle_after: the part of training after which the learning rate and the weights of entropy do.
         reward_scale: what rewards and bonus are multiplied by.
         half_precision: whether the network computes in bfloat16; parameters stay in float32.
     """
@@ -47,6 +51,8 @@ class Settings:
     discount: float = 0.99
     trace: float = 0.95
     clip: float = 0.2
+    clip_value: bool = True
+    advantage_floor: float = 0.0
     value_weight: float = 0.5
     entropy_weight: float = 0.01
     switch_entropy_weight: float = 0.01
@@ -54,6 +60,7 @@ class Settings:
     gradient_norm: float = 0.5
     bonus: float = 0.1
     bonus_until: float = 1.0
+    settle_after: float = 1.0
     reward_scale: float = 1.0
     half_precision: bool = False
 
@@ -91,6 +98,18 @@ class Learner(eqx.Module):
     updates: jax.Array
 
 
+class Pace(NamedTuple):
+    """What changes as training goes on, () float32 each.
+
+    Attributes:
+        bonus: beta at this time.
+        zeal: what the learning rate and the weights of entropy are multiplied by.
+    """
+
+    bonus: jax.Array
+    zeal: jax.Array
+
+
 class Losses(NamedTuple):
     """What an update minimised, () float32 each."""
 
@@ -112,16 +131,14 @@ class Sequences(NamedTuple):
 
 
 def optimiser(settings: Settings) -> optax.GradientTransformation:
-    """Adam behind a cut-off of the gradient's global norm."""
-    return optax.chain(
-        optax.clip_by_global_norm(settings.gradient_norm), optax.adam(settings.learning_rate, eps=1e-5)
-    )
+    """Adam behind a cut-off of the gradient's global norm; steps are not scaled by the learning rate yet."""
+    return optax.chain(optax.clip_by_global_norm(settings.gradient_norm), optax.scale_by_adam(eps=1e-5))
 
 
 def update(
-    play: Play, settings: Settings, learner: Learner, pool: Pool, bonus: jax.Array
+    play: Play, settings: Settings, learner: Learner, pool: Pool, pace: Pace
 ) -> tuple[Learner, Episodes, Losses]:
-    """Collect experience and learn from it; `bonus` is beta at this time."""
+    """Collect experience and learn from it."""
     key, collect_key, learn_key = jax.random.split(learner.key, 3)
     agent = _in_compute_precision(learner.agent, settings)
 
@@ -134,11 +151,11 @@ def update(
     actors, (memories, experience, ended) = jax.lax.scan(piece, learner.actors, piece_keys)
     experience = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), experience)
     last_value = decide(agent, glance_at(play, agent, actors))[1].value
-    rewards = settings.reward_scale * (experience.reward + bonus * experience.grew)
+    rewards = settings.reward_scale * (experience.reward + pace.bonus * experience.grew)
     advantage = advantages(experience, rewards, last_value, settings)
     sequences = _cut(experience, memories, advantage, settings)
-    agent, optimiser_state, losses = _learn(learner.agent, learner.optimiser, sequences, settings, learn_key)
-    learner = Learner(agent, optimiser_state, actors, key, learner.updates + 1)
+    agent, state, losses = _learn(learner.agent, learner.optimiser, sequences, settings, pace, learn_key)
+    learner = Learner(agent, state, spread(actors), key, learner.updates + 1)
     return learner, jax.tree.map(lambda leaf: leaf.sum(0), ended), losses
 
 
@@ -186,7 +203,12 @@ def _cut(experience: Experience, memories: jax.Array, advantage: jax.Array, sett
 
 
 def _learn(
-    agent: GridAgent, state: optax.OptState, sequences: Sequences, settings: Settings, key: jax.Array
+    agent: GridAgent,
+    state: optax.OptState,
+    sequences: Sequences,
+    settings: Settings,
+    pace: Pace,
+    key: jax.Array,
 ) -> tuple[GridAgent, optax.OptState, Losses]:
     """Some epochs over the sequences in random minibatches; losses are means, but the first ratio error."""
     params, static = eqx.partition(agent, eqx.is_inexact_array)
@@ -195,10 +217,13 @@ def _learn(
         carry: tuple[Any, optax.OptState], index: jax.Array
     ) -> tuple[tuple[Any, optax.OptState], Losses]:
         params, state = carry
-        chosen = jax.tree.map(lambda leaf: leaf[index], sequences)
-        of_params = jax.grad(lambda each: loss(eqx.combine(each, static), chosen, settings), has_aux=True)
+        chosen = spread(jax.tree.map(lambda leaf: leaf[index], sequences))
+        of_params = jax.grad(
+            lambda each: loss(eqx.combine(each, static), chosen, settings, pace), has_aux=True
+        )
         gradients, losses = of_params(params)
         changes, state = optimiser(settings).update(gradients, state)
+        changes = jax.tree.map(lambda each: -settings.learning_rate * pace.zeal * each, changes)
         return (optax.apply_updates(params, changes), state), losses
 
     count = len(sequences.memory)
@@ -211,7 +236,7 @@ def _learn(
     return eqx.combine(params, static), state, means._replace(ratio_error=losses.ratio_error[0])
 
 
-def loss(agent: GridAgent, sequences: Sequences, settings: Settings) -> tuple[jax.Array, Losses]:
+def loss(agent: GridAgent, sequences: Sequences, settings: Settings, pace: Pace) -> tuple[jax.Array, Losses]:
     """PPO's clipped loss on (pieces, bptt) sequences."""
     experience = jax.tree.map(lambda leaf: leaf.swapaxes(0, 1), sequences.experience)
     advantage, target = sequences.advantage.T, sequences.target.T
@@ -220,18 +245,23 @@ def loss(agent: GridAgent, sequences: Sequences, settings: Settings) -> tuple[ja
     )
     log_ratio = joint_log_probability(decision, experience.action) - experience.log_probability
     ratio = jnp.exp(log_ratio)
-    advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+    # Before the first successes advantages are little but noise; blown up, it would drown the entropy term.
+    deviation = jnp.maximum(advantage.std(), settings.advantage_floor)
+    advantage = (advantage - advantage.mean()) / (deviation + 1e-8)
     clipped = jnp.clip(ratio, 1 - settings.clip, 1 + settings.clip)
     policy = -jnp.minimum(ratio * advantage, clipped * advantage).mean()
-    near = experience.value + jnp.clip(decision.value - experience.value, -settings.clip, settings.clip)
-    value = 0.5 * jnp.maximum((decision.value - target) ** 2, (near - target) ** 2).mean()
+    error = (decision.value - target) ** 2
+    if settings.clip_value:
+        near = experience.value + jnp.clip(decision.value - experience.value, -settings.clip, settings.clip)
+        error = jnp.maximum(error, (near - target) ** 2)
+    value = 0.5 * error.mean()
     switch_entropy, entropy = weighted_entropy(decision, pays_for_asking=settings.entropy_pays_for_asking)
     switch_entropy, entropy = switch_entropy.mean(), entropy.mean()
     total = (
         policy
         + settings.value_weight * value
-        - settings.entropy_weight * entropy
-        - settings.switch_entropy_weight * switch_entropy
+        - pace.zeal * settings.entropy_weight * entropy
+        - pace.zeal * settings.switch_entropy_weight * switch_entropy
     )
     outside = (jnp.abs(ratio - 1) > settings.clip).mean()
     return total, Losses(policy, value, entropy, switch_entropy, outside, jnp.abs(ratio - 1).max())

@@ -63,11 +63,15 @@ class Glance(eqx.Module):
 
 
 class Episodes(eqx.Module):
-    """Sums over the episodes that ended, () float32 each; means are these over `count`."""
+    """Sums over the episodes that ended, () float32 each; means are these over `count`.
+
+    `reward` is summed over all steps instead, since what episodes are paid comes before they end.
+    """
 
     count: jax.Array
     success: jax.Array
     steps: jax.Array
+    reward: jax.Array
     queries: jax.Array
     precision: jax.Array
     recall: jax.Array
@@ -214,6 +218,7 @@ def _count(time_step: TimeStep) -> Episodes:
         "recall": recall,
         "f1": 2 * precision * recall / jnp.maximum(precision + recall, 1e-9),
     }
-    return Episodes(
-        **{name: jnp.where(time_step.done, each, 0).sum(dtype=jnp.float32) for name, each in measures.items()}
-    )
+    ended = {
+        name: jnp.where(time_step.done, each, 0).sum(dtype=jnp.float32) for name, each in measures.items()
+    }
+    return Episodes(**ended, reward=time_step.reward.sum())

@@ -12,8 +12,14 @@ from afk.envs.qbabyai.words import SILENCE, VOCABULARY
 from afk.knowledge.facts import UNUSED
 
 
-class QBabyAI(Environment[State]):
-    """A task as an environment; actions are ``<switch, physical, func, adj, noun>``."""
+class GridWorld(Environment[State]):
+    """Levels of one task or of several; actions are ``<switch, physical, func, adj, noun>``.
+
+    A level is data, so what is seen of it and what a step does to it are the same for all tasks.
+
+    Attributes:
+        tasks: what its levels are drawn from.
+    """
 
     vocabulary = VOCABULARY
     action_sizes = (
@@ -21,19 +27,15 @@ class QBabyAI(Environment[State]):
         *(len(VOCABULARY.functions), len(VOCABULARY.adjectives), len(VOCABULARY.nouns)),
     )
 
-    def __init__(self, task: Task) -> None:
-        self.task = task
-        self.name = task.name
+    def __init__(self, *tasks: Task) -> None:
+        self.tasks = tasks
+        self.name = " + ".join(task.name for task in tasks)
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.task == getattr(other, "task", None)
+        return type(self) is type(other) and self.tasks == getattr(other, "tasks", None)
 
     def __hash__(self) -> int:
-        return hash(self.task)
-
-    def draw(self, key: jax.Array) -> tuple[State, jax.Array]:
-        """Draw a level; see `Task.draw`."""
-        return self.task.draw(key)
+        return hash(self.tasks)
 
     def observe(self, state: State) -> Observation:
         """What the agent sees before it has asked anything."""
@@ -55,3 +57,15 @@ class QBabyAI(Environment[State]):
                 wanted=(state.level.good_queries[:, 0] != UNUSED).sum(),
             ),
         )
+
+
+class QBabyAI(GridWorld):
+    """A task as an environment."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task)
+        self.task = task
+
+    def draw(self, key: jax.Array) -> tuple[State, jax.Array]:
+        """Draw a level; see `Task.draw`."""
+        return self.task.draw(key)

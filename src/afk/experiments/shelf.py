@@ -1,0 +1,91 @@
+"""Trained agents by name: of a run's folder, of a checkpoint, or shipped with the package."""
+
+from importlib.resources import as_file, files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from afk.agents.grid_agent import GridAgent
+from afk.experiments import checkpoint
+from afk.experiments.config import Config
+from afk.experiments.train import first_agent
+
+SHIPPED = "shipped"
+
+
+class TrainedAgent(NamedTuple):
+    """An agent and how it was trained."""
+
+    config: Config
+    seed: int
+    network: GridAgent
+
+
+def find_agent(name: str, tasks: tuple[str, ...], *, any_task: bool = False) -> TrainedAgent:
+    """A trained agent; a ValueError if there is none.
+
+    Args:
+        name: a run's folder, a checkpoint of an agent, or `SHIPPED`.
+        tasks: what it is to play.
+        any_task: whether it may have been trained on other tasks.
+    """
+    if name == SHIPPED:
+        with as_file(_shipped(tasks[0])) as path:
+            return load_agent(path)
+    path = Path(name)
+    agent = load_agent(_best(path) if path.is_dir() else path)
+    unknown = sorted(set(tasks) - set(agent.config.tasks))
+    if unknown and not any_task:
+        raise ValueError(
+            f"{name} was trained on {', '.join(agent.config.tasks)}, not on {unknown[0]}; "
+            "--any-task lets it play nevertheless"
+        )
+    return agent
+
+
+def load_agent(path: Path) -> TrainedAgent:
+    """The agent of a checkpoint."""
+    description = checkpoint.read_description(path)
+    if not {"config", "seed"} <= description.keys():
+        raise ValueError(f"{path} is not the checkpoint of an agent, such as best-24.safetensors")
+    config = Config.from_json(description["config"])
+    return TrainedAgent(
+        config, description["seed"], checkpoint.load(path, first_agent(config, description["seed"]))
+    )
+
+
+def save_small(path: Path, agent: TrainedAgent) -> None:
+    """Write an agent in half precision, in which it can be shipped."""
+    arrays = jax.tree.map(
+        lambda leaf: leaf.astype(jnp.bfloat16), eqx.filter(agent.network, eqx.is_inexact_array)
+    )
+    checkpoint.save(path, arrays, checkpoint.describe(agent.config, seed=agent.seed))
+
+
+def shipped_tasks() -> tuple[str, ...]:
+    """The tasks that an agent is shipped for."""
+    return tuple(sorted(path.name.removesuffix(".safetensors").replace("--", "/") for path in _shelf()))
+
+
+def _shelf() -> list[Traversable]:
+    return [path for path in files("afk.shipped").iterdir() if path.name.endswith(".safetensors")]
+
+
+def _shipped(task: str) -> Traversable:
+    if task not in shipped_tasks():
+        raise ValueError(f"no agent is shipped for {task}; there is one for {', '.join(shipped_tasks())}")
+    return files("afk.shipped") / f"{task.replace('/', '--')}.safetensors"
+
+
+def _best(folder: Path) -> Path:
+    """The one best agent of a run."""
+    found = sorted(folder.glob("best-*.safetensors"))
+    if not found:
+        raise ValueError(f"{folder} holds no agent yet: a run writes best-SEED.safetensors when it evaluates")
+    if len(found) > 1:
+        raise ValueError(f"{folder} holds several agents; name one of {', '.join(map(str, found))}")
+    return found[0]

@@ -1,0 +1,46 @@
+"""Training on several devices: episodes and batches are spread over them, the network is on each.
+
+Programs mean the same on one device and on many; only where their arrays lie differs.
+"""
+
+from typing import TypeVar
+
+import jax
+import numpy as np
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
+
+Tree = TypeVar("Tree")
+_DEVICES = "devices"
+
+
+def use_devices(count: int | None, environments: int) -> Mesh:
+    """A mesh of the first devices there are, or of as many as share the environments evenly.
+
+    Args:
+        count: how many devices; a ValueError if there are not as many or they cannot share evenly.
+        environments: how many episodes are played at once.
+    """
+    devices = jax.local_devices()
+    if count is None:
+        count = max(each for each in range(1, len(devices) + 1) if environments % each == 0)
+    if not 1 <= count <= len(devices):
+        raise ValueError(f"there are {len(devices)} devices, so --devices is from 1 to that, not {count}")
+    if environments % count:
+        raise ValueError(f"{environments} environments cannot be shared evenly by {count} devices")
+    return Mesh(np.array(devices[:count]), (_DEVICES,), axis_types=(AxisType.Auto,))
+
+
+def spread(tree: Tree) -> Tree:
+    """Lay the first axis of every array over the devices of the mesh in use; nothing happens without one.
+
+    For use in a compiled function; under `jax.vmap`, the first axis is the one after the batch's.
+    """
+    if jax.sharding.get_abstract_mesh().empty:
+        return tree
+    return jax.lax.with_sharding_constraint(tree, PartitionSpec(_DEVICES))
+
+
+def place(tree: Tree, mesh: Mesh, *, axis: int | None = None) -> Tree:
+    """Put arrays on the devices: an axis of each spread over them, or all of it on every one."""
+    spec = PartitionSpec() if axis is None else PartitionSpec(*[None] * axis, _DEVICES)
+    return jax.device_put(tree, NamedSharding(mesh, spec))

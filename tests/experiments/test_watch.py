@@ -1,0 +1,222 @@
+"""Watching an episode: the recording is what happened, and both pictures of it show that."""
+
+import sys
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+
+import equinox as eqx
+import jax
+import numpy as np
+import pytest
+from PIL import Image
+from rich.console import Console
+
+from afk.agents.grid_agent import ACT, ASK, GridAgent, Size
+from afk.agents.notebook import NoteTaking, Similarity
+from afk.agents.variants import VARIANTS
+from afk.envs.qbabyai import cells
+from afk.envs.qbabyai.text import describe_action, draw_map
+from afk.envs.qbabyai.view import AGENT_COLUMN, AGENT_ROW, VIEW, look
+from afk.envs.qbabyai.words import VOCABULARY
+from afk.envs.registry import make
+from afk.experiments.watch import Recording, draw_view, record_episode, show_episode, write_gif
+from afk.language import NONE
+from afk.learn.rollout import Play
+
+from ..agents.notebook_reference import ReferenceNotebook, clean
+
+ENV = make("qbabyai/object-in-box+danger")
+SIZE = Size(width=8, head=8, view_layers=1, film_blocks=1, notes=6, distinct_notes=0)
+RULES = NoteTaking(VOCABULARY, dropped=("is", "in"), unknown=("i dont know",), similarity=Similarity(1))
+SEED = 3  # of an episode with walks, news of one note and of two, old news, and questions in vain
+
+
+def record(name: str, seed: int) -> Recording:
+    agent = GridAgent(VARIANTS[name], SIZE, VOCABULARY, ENV.action_sizes[1], key=jax.random.key(1))
+    if VARIANTS[name].pointer:  # to it, words differ in probability
+        agent = eqx.tree_at(
+            lambda each: (each.adjective.query, each.noun.query), agent, replace_fn=lambda w: 20 * w
+        )
+    return record_episode(Play(ENV, VARIANTS[name], RULES), agent, seed=seed)
+
+
+@pytest.fixture(scope="module")
+def recording() -> Recording:
+    return record("afk", SEED)
+
+
+def print_episode(recording: Recording, width: int = 160) -> str:
+    printed = StringIO()
+    show_episode(Console(width=width, file=printed), recording)
+    return printed.getvalue()
+
+
+def test_the_same_seed_gives_the_same_episode_and_another_seed_another(recording: Recording) -> None:
+    again, other = record("afk", SEED), record("afk", SEED + 1)
+    assert len(again.steps) == len(recording.steps) and again.tally == recording.tally
+    for one, two in zip(again.steps, recording.steps, strict=True):
+        assert eqx.tree_equal((one.decision, one.action, one.state), (two.decision, two.action, two.state))
+    assert print_episode(again) == print_episode(recording) != print_episode(other)
+
+
+def test_what_is_recorded_is_what_happens_when_the_actions_are_played_by_hand(recording: Recording) -> None:
+    play_step, see = jax.jit(ENV.step), jax.jit(look)
+    state, done, paid, tally = recording.steps[0].state, False, 0.0, None
+    for number, then in enumerate(recording.steps, 1):
+        assert then.number == number and not done
+        assert eqx.tree_equal(jax.device_get(state), then.state)
+        np.testing.assert_array_equal(see(state), then.image)
+        state, time_step = play_step(state, then.action)
+        assert then.answer == VOCABULARY.decode(time_step.observation.response)
+        for name in ("reward", "terminated", "truncated", "success"):
+            assert getattr(then, name) == getattr(time_step, name)
+        done, paid, tally = bool(time_step.done), paid + float(time_step.reward), time_step.tally
+    assert done and eqx.tree_equal(*jax.device_get((state, recording.last)))
+    assert eqx.tree_equal(jax.device_get(tally), recording.tally)
+    assert f"reward {paid:.2f}" in recording.summary()
+
+
+def test_notes_are_those_of_the_papers_notebook_in_the_order_of_writing(recording: Recording) -> None:
+    instruction, similarity = recording.instruction, RULES.similarity
+    notebook = ReferenceNotebook(instruction, similarity.n, similarity.alpha, RULES.capacity)
+    written, before = [clean(instruction)], {clean(instruction)}
+    for then in recording.steps:
+        assert then.grew == notebook.write(then.answer)
+        written += [clean(clause) for clause in then.answer.split(",")]
+        notes = [tuple(note.split()) for note in then.notes]
+        assert notes == [note for note in dict.fromkeys(written) if note in notebook.sets[0]]
+        assert {tuple(note.split()) for note in then.new} == notebook.sets[0] - before
+        before = notebook.sets[0]
+    assert {len(then.new) for then in recording.steps} == {0, 1, 2}
+
+
+def test_pointers_point_to_words_in_the_notes(recording: Recording) -> None:
+    read = recording.steps[0].notes
+    assert read == (recording.instruction.replace(",", ""),)
+    for then in recording.steps:
+        words = {NONE, *" ".join(read).split()}
+        assert then.decision.adjective is not None and then.decision.noun is not None
+        for logits, said in ((3, VOCABULARY.adjectives), (4, VOCABULARY.nouns)):
+            possible = np.exp(np.asarray(then.decision[logits])) > 0
+            assert {said[word] for word in np.flatnonzero(possible)} == words & set(said)
+        read = then.notes
+
+
+@pytest.mark.parametrize("name", ["afk", "no-query", "query", "afk-no-notebook"])
+def test_every_agent_can_be_watched_with_its_probabilities(name: str, recording: Recording) -> None:
+    episode = recording if name == "afk" else record(name, SEED)
+    asks = VARIANTS[name].asks
+    for then in episode.steps:
+        heads = [logits for logits in then.decision[:5] if logits is not None]
+        assert len(heads) == (5 if asks else 2)
+        for logits in heads:
+            assert np.exp(np.asarray(logits)).sum() == pytest.approx(1, abs=1e-5)
+        weighed = then.weighed()
+        assert list(weighed) == (["function", "adjective", "noun"] if then.asks else ["action"])
+        taken = [choice.word for choices in weighed.values() for choice in choices if choice.taken]
+        asked = describe_action(then.action) == f'ask "{" ".join(word for word in taken if word != NONE)}"'
+        assert asked if then.asks else taken == [describe_action(then.action)]
+        for choices in weighed.values():
+            chances = [choice.probability for choice in choices]
+            assert 0 < len(chances) <= 4 and chances == sorted(chances, reverse=True) and chances[-1] > 0
+    assert {bool(then.asks) for then in episode.steps} == ({False, True} if asks else {False})
+    text = print_episode(episode)
+    assert ("ask " in text) == asks and ("not read" in text) == (asks and not VARIANTS[name].notebook)
+
+
+def test_the_terminal_shows_every_step_question_answer_and_note(recording: Recording) -> None:
+    text, position = print_episode(recording), 0
+    for then in recording.steps:
+        # Steps between questions stand side by side, so only what is asked stands below what was before.
+        action = f"{then.number} {describe_action(then.action)}"
+        assert action in text
+        if then.asks:
+            position = text.index(f'{action} "{then.answer}"', position)
+            assert all(f"+ {note}" in text[position:] for note in then.new)
+    assert recording.instruction in text
+    for ending, last in (
+        ("success", {"success": True}),
+        ("failure", {"success": False, "terminated": True}),
+        ("out of time", {"terminated": False, "truncated": True}),
+    ):
+        steps = (*recording.steps[:-1], replace(recording.steps[-1], **last))
+        assert f"{ending} after {len(steps)} steps" in print_episode(replace(recording, steps=steps))
+
+
+def test_bars_stay_whole_in_a_narrow_terminal(recording: Recording) -> None:
+    lines = print_episode(recording, 80).splitlines()
+    assert max(map(len, lines)) <= 80
+    for then in recording.steps:
+        for rank in range(4):
+            row = [choices[rank] for choices in then.weighed().values() if rank < len(choices)]
+            words = [f"{choice.word} " for choice in row] + [f"{choice.probability:.0%}" for choice in row]
+            assert any(all(word in line for word in words) for line in lines)
+
+
+def test_the_view_is_the_part_of_the_map_that_is_seen(recording: Recording) -> None:
+    compared = 0
+    for then in recording.steps:
+        view = [line.ljust(2 * VIEW) for line in draw_view(then).plain.splitlines()]
+        assert len(view) == VIEW and view[AGENT_ROW][2 * AGENT_COLUMN] == "^"
+        if cells.DIRECTION_WORDS[int(then.state.direction)] != "north":
+            continue
+        world = draw_map(then.state).splitlines()
+        left, top = np.asarray(then.state.position) - (AGENT_COLUMN, AGENT_ROW)
+        for column, row in np.argwhere(then.image[..., 0] != cells.UNSEEN):
+            x, y = left + column, top + row
+            if 0 <= y < len(world) and 0 <= x < len(world[0]) // 2:
+                mark = world[y][2 * x : 2 * x + 2].ljust(2)
+                assert view[row][2 * column : 2 * column + 2] == mark
+                compared += mark not in ("##", ". ")
+    assert compared > 10
+
+
+def test_what_is_carried_is_told(recording: Recording) -> None:
+    first = recording.steps[0]
+    assert not first.carried
+    image = first.image.copy()
+    image[AGENT_COLUMN, AGENT_ROW, :3] = cells.KEY, cells.PURPLE, 0
+    carrying = replace(first, image=image)
+    assert carrying.carried == "purple key"
+    assert "carries purple key" in print_episode(replace(recording, steps=(carrying,)))
+
+
+def test_an_animation_has_a_frame_before_every_step_and_one_after_the_last(
+    recording: Recording, tmp_path: Path
+) -> None:
+    path = tmp_path / "new" / "episode.gif"
+    write_gif(path, recording)
+    assert [each.name for each in path.parent.iterdir()] == ["episode.gif"]
+    durations, frames = [], []
+    with Image.open(path) as animation:
+        assert getattr(animation, "n_frames", 1) == len(recording.steps) + 1
+        for number in range(len(recording.steps) + 1):
+            animation.seek(number)
+            durations.append(animation.info["duration"])
+            frames.append(animation.convert("RGB").tobytes())
+    assert len(set(frames)) == len(frames)
+    shown = {bool(then.asks): duration for then, duration in zip(recording.steps, durations, strict=False)}
+    assert shown[bool(ASK)] > shown[bool(ACT)]
+
+
+def test_animations_that_cannot_be_written_are_refused(
+    recording: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = replace(recording, steps=recording.steps[:1])
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder.gif").mkdir()
+    for path, said in (
+        (tmp_path / "episode.png", r"ends in \.gif"),
+        (tmp_path / "file" / "episode.gif", "cannot be written"),
+        (tmp_path / "folder.gif", "cannot be written"),
+    ):
+        with pytest.raises(ValueError, match=said) as refusal:
+            write_gif(path, short)
+        assert "\n" not in str(refusal.value)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["file", "folder.gif"]
+
+    monkeypatch.delitem(sys.modules, "afk.experiments.picture")
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(ValueError, match="pip install pillow"):
+        write_gif(tmp_path / "episode.gif", short)
