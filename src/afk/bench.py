@@ -12,11 +12,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from afk.envs.base import Batch, Pool, TimeStep, advance, draw_pool, start_batch
+from afk.envs.base import Batch, Environment, Pool, StateT, TimeStep, advance, draw_pool, start_batch
 from afk.envs.qbabyai.environment import QBabyAI
 from afk.envs.qbabyai.state import State
 
-_STEPS = 64  # steps in one call of a compiled loop
+STEPS = 64  # steps in one call of a compiled loop
 _POOL = 4096
 _COPIED = 1 << 28  # bytes
 _COPIES = 16
@@ -46,16 +46,16 @@ def bench_environment(env: QBabyAI, *, environments: int, seconds: float) -> dic
     written once a step, over the time of a step; beside it is what a plain copy reaches.
     """
     pool = draw_pool(env, jax.random.key(0), _POOL)
-    full, compiling = _measure(_steps_loop(env, pool, environments), seconds)
-    blind, _ = _measure(_steps_loop(_Blind(env.task), pool, environments), seconds)
-    endless, _ = _measure(_steps_loop(env, pool, environments, auto_reset=False), seconds)
-    idle, _ = _measure(_steps_loop(env, pool, environments, step=False), seconds)
+    full, compiling = measure(steps_loop(env, pool, environments), seconds)
+    blind, _ = measure(steps_loop(_Blind(env.task), pool, environments), seconds)
+    endless, _ = measure(steps_loop(env, pool, environments, auto_reset=False), seconds)
+    idle, _ = measure(steps_loop(env, pool, environments, step=False), seconds)
     saved = {
         "view": 1 - blind / full,
         "auto-reset": 1 - endless / full,
         "all but drawing actions": 1 - idle / full,
     }
-    per_step = full / (_STEPS * environments)
+    per_step = full / (STEPS * environments)
     state_bytes = sum(leaf.nbytes for leaf in jax.tree.leaves(pool)) / pool.size
     return {
         "task": env.name,
@@ -109,15 +109,20 @@ class _Blind(QBabyAI):
         return state, replace(time_step, observation=replace(seen, image=blank))
 
 
-def _steps_loop(
-    env: QBabyAI, pool: Pool[State], environments: int, *, step: bool = True, auto_reset: bool = True
+def steps_loop(
+    env: Environment[StateT],
+    pool: Pool[StateT],
+    environments: int,
+    *,
+    step: bool = True,
+    auto_reset: bool = True,
 ) -> Callable[[jax.Array], Any]:
-    """A function that plays `_STEPS` random steps in every environment and goes on from there each time."""
+    """A function that plays `STEPS` random steps in every environment and goes on from there each time."""
     sizes = jnp.array(env.action_sizes)
 
     def body(
-        carry: tuple[Batch[State], jax.Array], key: jax.Array
-    ) -> tuple[tuple[Batch[State], jax.Array], None]:
+        carry: tuple[Batch[StateT], jax.Array], key: jax.Array
+    ) -> tuple[tuple[Batch[StateT], jax.Array], None]:
         batch, total = carry
         actions = jax.random.randint(key, (environments, len(env.action_sizes)), 0, sizes)
         if not step:
@@ -131,8 +136,8 @@ def _steps_loop(
         return (batch, total + seen + time_step.reward.sum()), None
 
     @jax.jit
-    def play(batch: Batch[State], key: jax.Array) -> tuple[Batch[State], jax.Array]:
-        return jax.lax.scan(body, (batch, jnp.float32(0)), jax.random.split(key, _STEPS))[0]
+    def play(batch: Batch[StateT], key: jax.Array) -> tuple[Batch[StateT], jax.Array]:
+        return jax.lax.scan(body, (batch, jnp.float32(0)), jax.random.split(key, STEPS))[0]
 
     batch = start_batch(pool, environments)
 
@@ -149,17 +154,17 @@ def _levels_per_second(env: QBabyAI, seconds: float) -> float:
     count = 1024 if jax.default_backend() == "cpu" else 16384
     draw = jax.jit(lambda key: jax.vmap(env.draw)(jax.random.split(key, count)))
     sound = float(draw(jax.random.key(0))[1].mean())
-    return count * sound / _measure(draw, seconds)[0]
+    return count * sound / measure(draw, seconds)[0]
 
 
 def _copy_bandwidth(seconds: float) -> float:
     """Bytes a second that a copy reads and writes."""
     source = jnp.zeros(_COPIED, jnp.uint8)
     copy = jax.jit(lambda _: jax.lax.fori_loop(0, _COPIES, lambda _, array: array + 1, source))
-    return 2 * _COPIED * _COPIES / _measure(copy, seconds)[0]
+    return 2 * _COPIED * _COPIES / measure(copy, seconds)[0]
 
 
-def _measure(function: Callable[[jax.Array], Any], seconds: float) -> tuple[float, float]:
+def measure(function: Callable[[jax.Array], Any], seconds: float) -> tuple[float, float]:
     """The median time of a call after the first, and the time of the first, compilation included."""
     keys = iter(jax.random.split(jax.random.key(1), 10_000))
     start = time.perf_counter()

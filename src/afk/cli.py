@@ -245,6 +245,34 @@ def bench_env(
         _console().print(f"{result['task']}: {bench.explain_bound(result)}")
 
 
+@bench_app.command(name="train")
+def bench_train(
+    task: TaskOption = "qbabyai/object-in-box",
+    agent: Annotated[str, typer.Option(help="The variant.")] = "afk",
+    preset: Annotated[str, typer.Option(help="Sizes and settings: paper, fast or laptop.")] = "fast",
+    seeds: Annotated[int, typer.Option(min=1, help="How many seeds are trained side by side.")] = 1,
+    seconds: Annotated[float, typer.Option(min=0.1, help="How long each measurement takes.")] = 5.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Training steps a second, where the time goes, and how much of the device's arithmetic is used."""
+    from afk.bench_training import bench_training
+    from afk.experiments.config import preset as find_preset
+
+    config = find_preset(preset, [task], agent=agent, seeds=tuple(range(seeds)))
+    result = {"preset": preset, **bench_training(config, seconds=seconds)}
+    if as_json:
+        print(json.dumps(result, indent=2))
+        return
+    shares = ", ".join(f"{name} {share:.0%}" for name, share in result["share_of_time"].items())
+    _console().print(
+        f"{result['steps_per_second']:,.0f} steps/s ({seeds} seeds of {config.settings.environments} "
+        f"environments; compiled in {result['compile_seconds']:.0f} s)\n"
+        f"time: {shares}\n"
+        f"{result['operations_per_step'] / 1e6:,.0f} MFLOP a step, "
+        f"{result['fraction_of_device_rate']:.1%} of what a matrix product reaches here"
+    )
+
+
 def _count(text: str) -> int:
     """A number such as 500K or 20M."""
     scale = {"K": 10**3, "M": 10**6, "G": 10**9}.get(text[-1:].upper(), 1)

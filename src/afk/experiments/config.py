@@ -113,7 +113,7 @@ _OURS: dict[str, Any] = {
     "epochs": 3,
     "discount": 0.95,
     "clip_value": False,
-    "advantage_floor": 1.0,
+    "advantage_floor": 0.3,
     "entropy_weight": 0.01,
     "switch_entropy_weight": 0.01,
     "bonus": 0.05,

@@ -14,7 +14,7 @@ Killed at any moment, a run goes on from its last state, and ends with the same 
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -67,11 +67,11 @@ def train(folder: Path, *, devices: int | None = None) -> Iterator[list[Row]]:
         learner = checkpoint.load(folder / "state.safetensors", learner, checkpoint.describe(config))
     learner = replace(place(learner, mesh), actors=place(learner.actors, mesh, axis=1))
     rows = [row for row in read_log(folder) if row["updates"] <= _updates(learner)]
-    run_chunk = _compile(config, learner, mesh)
+    run_chunk = Chunk(config, learner, mesh)
     elapsed = rows[-1]["seconds"] if rows else 0.0
     while _updates(learner) < config.updates:
         start = time.perf_counter()
-        pace, pools = config.pace_at(_updates(learner)), _pools(config, _updates(learner))
+        pace, pools = config.pace_at(_updates(learner)), draw_pools(config, _updates(learner))
         learner, episodes, losses = run_chunk(learner, pools, pace)
         new = _describe(config, learner, episodes, losses)
         elapsed += time.perf_counter() - start
@@ -132,39 +132,50 @@ def _pool(config: Config, seed: int, updates: int) -> Pool:
     return draw_pool(config.play.env, jax.random.fold_in(_key(seed, _LEVELS), updates), config.levels)
 
 
-def _pools(config: Config, updates: int) -> Pool:
+def draw_pools(config: Config, updates: int) -> Pool:
     """The same for every seed."""
     return stack([_pool(config, seed, updates) for seed in config.seeds])
 
 
-def _compile(config: Config, learner: Learner, mesh: Mesh) -> Callable[..., tuple[Learner, Any, Any]]:
-    """A function that does a chunk of updates; episodes and losses come back summed and averaged."""
-    arrays, static = eqx.partition(learner, eqx.is_array)
-    play, settings = config.play, config.settings
+class Chunk:
+    """A compiled function that does some updates; episodes come back summed and losses averaged.
 
-    def run_seed(arrays: Any, pool: Pool, pace: Pace) -> tuple[Any, Any, Any]:
+    Attributes:
+        compile_seconds: what compiling it took.
+    """
+
+    def __init__(self, config: Config, learner: Learner, mesh: Mesh) -> None:
+        arrays, self._static = eqx.partition(learner, eqx.is_array)
+        shardings = jax.tree.map(lambda leaf: leaf.sharding, arrays)
+        run = jax.jit(
+            partial(_run_chunk, config, self._static), donate_argnums=0, out_shardings=(shardings, None, None)
+        )
+        start = time.perf_counter()
+        with jax.set_mesh(mesh):
+            pools = draw_pools(config, _updates(learner))
+            self._compiled = run.lower(arrays, pools, config.pace_at(0)).compile()
+        self.compile_seconds = time.perf_counter() - start
+
+    def __call__(self, learner: Learner, pools: Pool, pace: Pace) -> tuple[Learner, Any, Any]:
+        """The learners after a chunk, what their episodes amounted to, and their losses."""
+        arrays, episodes, losses = self._compiled(eqx.filter(learner, eqx.is_array), pools, pace)
+        return eqx.combine(arrays, self._static), episodes, losses
+
+
+def _run_chunk(config: Config, static: Any, arrays: Any, pools: Pool, pace: Pace) -> tuple[Any, Any, Any]:
+    """A chunk of updates for all seeds."""
+
+    def run_seed(arrays: Any, pool: Pool) -> tuple[Any, Any, Any]:
         def body(arrays: Any, _: None) -> tuple[Any, Any]:
-            learner, episodes, losses = update(play, settings, eqx.combine(arrays, static), pool, pace)
+            learner = eqx.combine(arrays, static)
+            learner, episodes, losses = update(config.play, config.settings, learner, pool, pace)
             return eqx.filter(learner, eqx.is_array), (episodes, losses)
 
         arrays, (episodes, losses) = jax.lax.scan(body, arrays, length=config.chunk)
         summed = jax.tree.map(lambda leaf: leaf.sum(0), episodes)
         return arrays, summed, jax.tree.map(lambda leaf: leaf.mean(0), losses)
 
-    shardings = jax.tree.map(lambda leaf: leaf.sharding, arrays)
-
-    @partial(jax.jit, donate_argnums=0, out_shardings=(shardings, None, None))
-    def run(arrays: Any, pools: Pool, pace: Pace) -> tuple[Any, Any, Any]:
-        return jax.vmap(run_seed, (0, 0, None))(arrays, pools, pace)
-
-    with jax.set_mesh(mesh):
-        compiled = run.lower(arrays, _pools(config, _updates(learner)), config.pace_at(0)).compile()
-
-    def run_chunk(learner: Learner, pools: Pool, pace: Pace) -> tuple[Learner, Any, Any]:
-        arrays, episodes, losses = compiled(eqx.filter(learner, eqx.is_array), pools, pace)
-        return eqx.combine(arrays, static), episodes, losses
-
-    return run_chunk
+    return jax.vmap(run_seed)(arrays, pools)
 
 
 def _describe(config: Config, learner: Learner, episodes: Any, losses: Any) -> list[Row]:

@@ -1,0 +1,118 @@
+"""How fast training is, where its time goes, and how much of the device's arithmetic it uses."""
+
+import math
+from functools import partial
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from afk.bench import STEPS, describe_machine, measure, steps_loop
+from afk.experiments.config import Config
+from afk.experiments.train import Chunk, draw_pools, first_learner, stack
+from afk.learn.parallel import use_devices
+from afk.learn.ppo import Learner
+from afk.learn.rollout import collect, decide, glance_at
+
+_MATRIX = 8192  # of the product that the device's rate is measured with
+
+
+def bench_training(config: Config, *, seconds: float) -> dict[str, Any]:
+    """Training steps a second after compilation, with the environment and the rollout measured on their own.
+
+    The device's rate is that of one large matrix product in the precision that the network computes in; the
+    network's arithmetic is counted by XLA, a gradient as three passes.
+    """
+    settings, seeds = config.settings, len(config.seeds)
+    learner = stack([first_learner(config, seed) for seed in config.seeds])
+    pools = draw_pools(config, 0)
+    per_update = seeds * settings.steps_per_update
+    rollout, _ = measure(_rollout(config, learner, pools), seconds)
+    pool = jax.tree.map(lambda leaf: leaf[0], pools)
+    world, _ = measure(steps_loop(config.play.env, pool, seeds * settings.environments), seconds)
+    operations = _operations(config, learner)
+    update, compiling = _updates(config, learner, pools, seconds)
+    world *= per_update / (STEPS * seeds * settings.environments)
+    passes = 1 + 3 * settings.epochs
+    rate = _device_rate(settings.half_precision, seconds)
+    return {
+        "machine": describe_machine(),
+        "task": config.play.env.name,
+        "agent": config.agent,
+        "seeds": seeds,
+        "environments": settings.environments,
+        "epochs": settings.epochs,
+        "width": config.size.width,
+        "half_precision": settings.half_precision,
+        "steps_per_second": per_update / update,
+        "compile_seconds": compiling,
+        "share_of_time": {
+            "environment": world / update,
+            "the rest of the rollout": (rollout - world) / update,
+            "update": 1 - rollout / update,
+        },
+        "operations_per_step": operations * passes,
+        "device_operations_per_second": rate,
+        "fraction_of_device_rate": operations * passes * per_update / update / rate,
+    }
+
+
+def _rollout(config: Config, learner: Learner, pools: Any) -> Any:
+    """A function that plays as many steps as one update learns from."""
+    agents, actors = eqx.partition(learner.agent, eqx.is_array), learner.actors
+    compute = jnp.bfloat16 if config.settings.half_precision else jnp.float32
+    arrays = jax.tree.map(lambda leaf: leaf.astype(compute), agents[0])
+
+    @jax.jit
+    def play(arrays: Any, actors: Any, pools: Any, key: jax.Array) -> Any:
+        def one(arrays: Any, actors: Any, pool: Any, key: jax.Array) -> Any:
+            agent = eqx.combine(arrays, agents[1])
+            actors, experience, _ = collect(
+                config.play, agent, pool, actors, key, steps=config.settings.steps
+            )
+            return actors, experience
+
+        return jax.vmap(one)(arrays, actors, pools, jax.random.split(key, len(config.seeds)))
+
+    return lambda key: play(arrays, actors, pools, key)
+
+
+def _updates(config: Config, learner: Learner, pools: Any, seconds: float) -> tuple[float, float]:
+    """The time of an update in a chunk of them, and that of compiling."""
+    mesh = use_devices(1, config.settings.environments)
+    chunk, pace = Chunk(config, learner, mesh), config.pace_at(0)
+    state = learner
+
+    def go_on(key: jax.Array) -> Any:
+        nonlocal state
+        del key
+        state, _, losses = chunk(state, pools, pace)
+        return losses
+
+    spent, _ = measure(go_on, seconds)
+    return spent / config.chunk, chunk.compile_seconds
+
+
+def _operations(config: Config, learner: Learner) -> float:
+    """Arithmetic of the network on one step."""
+    agent, actors = jax.tree.map(
+        lambda leaf: leaf[0] if eqx.is_array(leaf) else leaf, (learner.agent, learner.actors)
+    )
+    arrays, static = eqx.partition(agent, eqx.is_array)
+
+    def run(arrays: Any, actors: Any) -> Any:
+        agent = eqx.combine(arrays, static)
+        return decide(agent, glance_at(config.play, agent, actors))
+
+    cost = jax.jit(run).lower(arrays, actors).compile().cost_analysis() or {}
+    return cost.get("flops", math.nan) / config.settings.environments
+
+
+def _device_rate(half_precision: bool, seconds: float) -> float:
+    """Operations a second of a large matrix product."""
+    size = _MATRIX if jax.default_backend() != "cpu" else _MATRIX // 8
+    matrix = jnp.ones((size, size), jnp.bfloat16 if half_precision else jnp.float32)
+    multiply = jax.jit(partial(jnp.matmul, matrix))
+    spent, _ = measure(lambda _: multiply(matrix), seconds)
+    return 2 * size**3 / spent
