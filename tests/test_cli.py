@@ -38,13 +38,19 @@ def test_the_expert_is_evaluated() -> None:
         (("eval", "expert", "--task", "zzz"), "`afk tasks` lists them all"),
         (
             ("eval", "oracle", "--task", "qbabyai/danger"),
-            "it is one of expert, random, or the folder of a run",
+            "there is no agent oracle: say expert, random, shipped, a run's folder or a checkpoint",
         ),
         (("eval", "expert", "--task", "qbabyai/danger", "--episodes", "0"), "--episodes"),
         (("eval", "expert", "--task", "qbabyai/danger", "--seed", "one"), "--seed"),
         (("eval", "expert"), "--task"),
         (("bench", "env", "--task", "qbabyai/nowhere"), "unknown task"),
+        (("eval", "shipped", "--task", "qbabyai/danger+open-door"), "no agent is shipped for"),
+        (("eval", "tests", "--task", "qbabyai/danger"), "holds no agent yet"),
+        (("eval", "pyproject.toml", "--task", "qbabyai/danger"), "is broken"),
+        (("watch", "expert", "--task", "qbabyai/danger"), "there is no agent expert"),
+        (("watch", "shipped", "--task", "qbabyai/danger", "--gif", "a.png"), "a.png"),
         (("bench", "env", "--envs", "0"), "--envs"),
+        (("bench", "train", "--preset", "slow"), "one of paper, fast, laptop"),
         (("sing",), "sing"),
     ],
 )
@@ -70,6 +76,17 @@ def test_training_refuses_in_one_line(arguments: tuple[str, ...], said: str, tmp
     done = run(*arguments, folder=tmp_path)
     assert done.returncode == 2 and said in done.stderr and done.stderr.count("\n") == 1
     assert not list(tmp_path.iterdir()), "nothing is left behind"
+
+
+def test_a_shipped_agent_is_evaluated_and_watched(tmp_path: Path) -> None:
+    done = run("eval", "shipped", "--task", "qbabyai/danger", "--episodes", "50", "--json")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert summary["success"] > 0.9 and summary["recall"] > 0.9 and summary["variant"] == "afk"
+    gif = tmp_path / "episode.gif"
+    done = run("watch", "shipped", "--task", "qbabyai/danger", "--seed", "1", "--gif", str(gif))
+    assert done.returncode == 0, done.stderr
+    assert "danger zone is" in done.stdout and gif.read_bytes().startswith(b"GIF89a")
 
 
 def test_speed_is_measured_and_explained() -> None:

@@ -182,6 +182,8 @@ def watch(
     from afk.experiments.watch import record_episode, show_episode, write_gif
 
     env = make(task)
+    if gif is not None and gif.suffix != ".gif":
+        raise ValueError(f"--gif is a file that ends in .gif, not {gif}")
     found = find_agent(agent, (task,), any_task=any_task)
     recording = record_episode(replace(found.config.play, env=env), found.network, seed=seed)
     show_episode(_console(), recording)

@@ -172,7 +172,7 @@ def test_agents_for_other_tasks_and_files_that_are_none_are_refused(finished: Pa
     assert find_agent(str(finished), ("qbabyai/open-door",), any_task=True).seed == 24
     with pytest.raises(ValueError, match="is not the checkpoint of an agent"):
         find_agent(str(finished / "state.safetensors"), TINY.tasks)
-    with pytest.raises(ValueError, match="there is no checkpoint nowhere"):
+    with pytest.raises(ValueError, match="there is no agent nowhere"):
         find_agent("nowhere", TINY.tasks)
 
 

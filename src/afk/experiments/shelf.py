@@ -37,6 +37,10 @@ def find_agent(name: str, tasks: tuple[str, ...], *, any_task: bool = False) -> 
         with as_file(_shipped(tasks[0])) as path:
             return load_agent(path)
     path = Path(name)
+    if not path.exists():
+        raise ValueError(
+            f"there is no agent {name}: say expert, random, {SHIPPED}, a run's folder or a checkpoint"
+        )
     agent = load_agent(_best(path) if path.is_dir() else path)
     unknown = sorted(set(tasks) - set(agent.config.tasks))
     if unknown and not any_task:
