@@ -5,7 +5,7 @@ READY := $(VENV)/.ready
 
 .PHONY: demo test lint bench clean
 
-demo: $(READY)  ## the expert solves one level of every task, asking as it goes
+demo: $(READY)  ## a trained agent plays and asks, then a small one learns to
 	$(BIN)/afk demo
 
 test: $(READY)  ## every test

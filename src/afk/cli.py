@@ -194,7 +194,7 @@ def watch(
 
 @app.command()
 def demo(seed: SeedOption = 0) -> None:
-    """Watch the expert solve one level of every task, asking as it goes."""
+    """See a trained agent play and ask, and a small one learn to, in minutes."""
     from afk.demo import show
 
     show(_console(), seed=seed)

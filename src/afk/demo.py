@@ -15,7 +15,7 @@ from afk.experiments.shelf import SHIPPED, find_agent
 from afk.experiments.train import read_log, start_run
 from afk.experiments.watch import record_episode, show_episode
 
-TASK = "qbabyai/object-in-box"
+TASK = "qbabyai/danger"
 _EPISODES = 100
 _GOOD = 0.95  # success at which the demonstration stops training
 

@@ -1,0 +1,28 @@
+"""The demonstration, cut short."""
+
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from afk.demo import TASK, show
+from afk.experiments.shelf import SHIPPED, find_agent, shipped_tasks
+
+
+def test_the_demonstration_plays_shows_and_trains() -> None:
+    text = StringIO()
+    show(Console(file=text, width=120), seed=0, steps=1)
+    said = text.getvalue()
+    assert "of 100 fresh levels solved" in said
+    assert "A0" in said
+    assert "success in evaluations as it learned:" in said
+
+
+@pytest.mark.parametrize("task", shipped_tasks())
+def test_shipped_agents_fit_their_task_and_are_small(task: str) -> None:
+    agent = find_agent(SHIPPED, (task,))
+    assert task in agent.config.tasks and agent.config.agent == "afk"
+
+
+def test_the_demonstrated_agent_is_shipped() -> None:
+    assert TASK in shipped_tasks()
