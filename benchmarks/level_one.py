@@ -15,7 +15,7 @@ from rich.console import Console
 from afk.bench import describe_machine
 from afk.experiments.config import preset, read_config
 from afk.experiments.evaluate import play_agent, summarise
-from afk.experiments.progress import show_progress
+from afk.experiments.progress import train_with_bar
 from afk.experiments.shelf import load_agent
 from afk.experiments.train import final_evaluation, read_log, start_run
 from afk.records import write_json
@@ -42,9 +42,13 @@ def main() -> None:
         for agent in arguments.agent:
             name = f"{agent}--{task.split('/')[-1]}"
             folder = arguments.runs / name
+            config = preset(arguments.preset, [task], agent=agent, seeds=SEEDS, **steps)
             if not folder.exists():
-                start_run(preset(arguments.preset, [task], agent=agent, seeds=SEEDS, **steps), folder)
-            show_progress(folder, Console(stderr=True))
+                start_run(config, folder)
+            if read_config(folder) != config:
+                raise SystemExit(f"error: {folder} holds a run with other settings; choose another --runs")
+            if not train_with_bar(folder, Console(stderr=True)):
+                raise SystemExit(130)
             write_json(arguments.results / f"{name}.json", _record(folder, task, agent, arguments.episodes))
 
 

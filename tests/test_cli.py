@@ -38,7 +38,7 @@ def test_the_expert_is_evaluated() -> None:
         (("eval", "expert", "--task", "zzz"), "`afk tasks` lists them all"),
         (
             ("eval", "oracle", "--task", "qbabyai/danger"),
-            "there is no agent oracle: say expert, random, shipped, a run's folder or a checkpoint",
+            "there is no agent oracle: say shipped, a run's folder or a checkpoint",
         ),
         (("eval", "expert", "--task", "qbabyai/danger", "--episodes", "0"), "--episodes"),
         (("eval", "expert", "--task", "qbabyai/danger", "--seed", "one"), "--seed"),
@@ -64,7 +64,15 @@ def test_what_the_user_got_wrong_is_one_line(arguments: tuple[str, ...], said: s
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("train",), "either a task"),
+        (("train",), "either tasks to train on"),
+        (("train", "qbabyai/danger", "--n-gram", "3"), "not n = 3"),
+        (("train", "qbabyai/danger", "--alpha", "0"), "alpha is above 0"),
+        (("train", "qbabyai/danger", "--devices", "9"), "--devices is from 1"),
+        (("train", "qbabyai/danger", "--seed", "99999999999999999999999"), "below 2**32"),
+        (("train", "qbabyai/danger", "--steps", "inf"), "such as 500K or 20M"),
+        (("train", "qbabyai/danger", "--bonus", "nan"), "bonus is a number from 0 on"),
+        (("train", "qbabyai/danger", "qbabyai/danger"), "qbabyai/danger"),
+        (("train", "--resume", "nowhere", "--agent", "query"), "leave out agent"),
         (("train", "qbabyai/dangre"), "did you mean"),
         (("train", "qbabyai/danger", "--preset", "slow"), "one of paper, fast"),
         (("train", "qbabyai/danger", "--agent", "akf"), "did you mean afk"),

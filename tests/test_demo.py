@@ -1,5 +1,6 @@
 """The demonstration, cut short."""
 
+from importlib.resources import files
 from io import StringIO
 
 import pytest
@@ -22,6 +23,8 @@ def test_the_demonstration_plays_shows_and_trains() -> None:
 def test_shipped_agents_fit_their_task_and_are_small(task: str) -> None:
     agent = find_agent(SHIPPED, (task,))
     assert task in agent.config.tasks and agent.config.agent == "afk"
+    file = files("afk.shipped") / f"{task.replace('/', '--')}.safetensors"
+    assert len(file.read_bytes()) < 3_000_000
 
 
 def test_the_demonstrated_agent_is_shipped() -> None:

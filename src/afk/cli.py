@@ -3,12 +3,18 @@
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
 from rich.table import Column, Table
+
+from afk.cli_bench import JsonOption, TaskOption, bench_app, make_console
+
+if TYPE_CHECKING:
+    from afk.experiments.config import Config
 
 app = typer.Typer(
     help="Agents that ask: queryable environments, and agents that learn when and what to ask.",
@@ -16,11 +22,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-bench_app = typer.Typer(help="Measure speed.", no_args_is_help=True)
 app.add_typer(bench_app, name="bench")
 
-TaskOption = Annotated[str, typer.Option("--task", help="A task's name; `afk tasks` lists them.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 AgentArgument = Annotated[
     str,
     typer.Argument(
@@ -75,7 +78,7 @@ def tasks(as_json: JsonOption = False) -> None:
             "yes" if row["early_termination"] else "no",
             ", ".join(row["questions"]),
         )
-    _console().print(table)
+    make_console().print(table)
 
 
 @app.command()
@@ -83,46 +86,63 @@ def train(
     tasks: Annotated[
         list[str] | None, typer.Argument(help="What to train on, in equal shares; `afk tasks` lists them.")
     ] = None,
-    agent: Annotated[str, typer.Option(help="The variant, such as afk, query or no-query.")] = "afk",
-    preset: Annotated[str, typer.Option(help="Sizes and settings: paper, fast or laptop.")] = "fast",
+    agent: Annotated[str | None, typer.Option(help="The variant [afk], or query, no-query, ...")] = None,
+    preset: Annotated[
+        str | None, typer.Option(help="Sizes and settings: paper, fast or laptop [by the device].")
+    ] = None,
     seed: Annotated[
         list[int] | None,
         typer.Option(help="What everything is drawn with [24]; may be given again, to train side by side."),
     ] = None,
     steps: Annotated[
-        str | None, typer.Option(help="Environment steps a seed, such as 500K or 20M; as the preset has it.")
+        str | None, typer.Option(help="Environment steps a seed, such as 500K or 20M [the preset's].")
     ] = None,
     bonus: Annotated[float | None, typer.Option(help="beta, what a useful answer is worth.")] = None,
-    n_gram: Annotated[
-        int | None, typer.Option(help="Which n-grams relate two notes, 1 or 2; as in the paper.")
+    bonus_until: Annotated[
+        float | None, typer.Option(help="The part of training after which the bonus falls to zero.")
     ] = None,
-    devices: Annotated[int | None, typer.Option(help="How many devices to use; all there are.")] = None,
-    out: Annotated[Path, typer.Option(help="The folder of the run.")] = Path("runs/last"),
-    resume: Annotated[Path | None, typer.Option(help="Go on with the run of this folder.")] = None,
+    n_gram: Annotated[
+        int | None, typer.Option(help="Which n-grams relate two notes, 1 or 2 [the paper's choice].")
+    ] = None,
+    alpha: Annotated[float | None, typer.Option(help="How similar related notes are.")] = None,
+    devices: Annotated[int | None, typer.Option(help="How many devices to use [all].")] = None,
+    out: Annotated[Path | None, typer.Option(help="The folder of the run [runs/last].")] = None,
+    resume: Annotated[Path | None, typer.Option(help="Go on with the run of this folder, as it is.")] = None,
 ) -> None:
     """Train an agent, or go on training one."""
-    from dataclasses import replace
-
-    from afk.experiments.config import preset as find_preset
-    from afk.experiments.progress import show_progress
+    from afk.experiments.progress import say_what_next, train_with_bar
     from afk.experiments.train import start_run
 
+    options = {"preset": preset, "out": out, "agent": agent, "seeds": tuple(seed) if seed else None}
+    options |= {"steps": _count(steps) if steps else None, "bonus": bonus, "bonus_until": bonus_until}
+    options |= {"n_gram": n_gram, "alpha": alpha}
+    given = {name: value for name, value in options.items() if value is not None}
     if bool(tasks) == (resume is not None):
         raise ValueError("say either tasks to train on, or --resume and the folder of a run")
+    if resume is not None and given:
+        raise ValueError(f"--resume goes on with a run as it is: leave out {', '.join(given)}")
+    folder = resume or out or Path("runs/last")
     if tasks:
-        given = {
-            "seeds": tuple(seed) if seed else None,
-            "steps": _count(steps) if steps else None,
-            "n_gram": n_gram,
-        }
-        changes = {name: value for name, value in given.items() if value is not None}
-        config = find_preset(preset, tasks, agent=agent, **changes)
-        if bonus is not None:
-            config = replace(config, settings=replace(config.settings, bonus=bonus))
-        start_run(config, out)
-    finished = show_progress(resume or out, Console(stderr=True), devices=devices)
+        start_run(_configure(tasks, given, devices), folder)
+    finished = train_with_bar(folder, Console(stderr=True), devices=devices)
+    say_what_next(folder, Console(stderr=True), finished=finished)
     if not finished:
-        raise KeyboardInterrupt
+        raise typer.Exit(130)
+
+
+def _configure(tasks: list[str], given: dict[str, Any], devices: int | None) -> "Config":
+    """The run that the command line asks for; a ValueError if there is none such."""
+    import jax
+
+    from afk.experiments.config import preset as find_preset
+    from afk.learn.parallel import use_devices
+
+    name = given.get("preset", "laptop" if jax.default_backend() == "cpu" else "fast")
+    fields = {key: given[key] for key in ("agent", "seeds", "steps", "n_gram", "alpha") if key in given}
+    config = find_preset(name, tasks, **fields)
+    changes = {key: given[key] for key in ("bonus", "bonus_until") if key in given}
+    use_devices(devices, config.settings.environments)
+    return replace(config, settings=replace(config.settings, **changes))
 
 
 @app.command(name="eval")
@@ -135,8 +155,6 @@ def evaluate(
     as_json: JsonOption = False,
 ) -> None:
     """Play fresh levels of a task and print the paper's measures."""
-    from dataclasses import replace
-
     from rich.progress import track
 
     from afk.envs.registry import make
@@ -163,30 +181,30 @@ def evaluate(
         table.add_row(
             name.replace("_", " "), f"{shown} (95%: {low:.3f} to {high:.3f})" if name == "success" else shown
         )
-    _console().print(table)
+    make_console().print(table)
 
 
 @app.command()
 def watch(
-    agent: AgentArgument,
+    agent: Annotated[
+        str, typer.Argument(help="Who plays: shipped (it comes with afk), a run's folder, or a checkpoint.")
+    ],
     task: TaskOption,
     seed: SeedOption = 0,
     gif: Annotated[Path | None, typer.Option(help="Write the episode to this file as well.")] = None,
     any_task: AnyTaskOption = False,
 ) -> None:
     """Watch an agent think: what it sees, does, asks, is told and notes, step by step."""
-    from dataclasses import replace
-
     from afk.envs.registry import make
     from afk.experiments.shelf import find_agent
-    from afk.experiments.watch import record_episode, show_episode, write_gif
+    from afk.experiments.watch import check_gif, record_episode, show_episode, write_gif
 
     env = make(task)
-    if gif is not None and gif.suffix != ".gif":
-        raise ValueError(f"--gif is a file that ends in .gif, not {gif}")
+    if gif is not None:
+        check_gif(gif)
     found = find_agent(agent, (task,), any_task=any_task)
     recording = record_episode(replace(found.config.play, env=env), found.network, seed=seed)
-    show_episode(_console(), recording)
+    show_episode(make_console(), recording)
     if gif is not None:
         write_gif(gif, recording)
         print(f"written: {gif}", file=sys.stderr)
@@ -197,82 +215,7 @@ def demo(seed: SeedOption = 0) -> None:
     """See a trained agent play and ask, and a small one learn to, in minutes."""
     from afk.demo import show
 
-    show(_console(), seed=seed)
-
-
-@bench_app.command(name="env")
-def bench_env(
-    task: Annotated[
-        list[str] | None, typer.Option("--task", help="A task's name; may be given again.")
-    ] = None,
-    environments: Annotated[
-        int | None, typer.Option("--envs", min=1, help="Environments in a batch.")
-    ] = None,
-    seconds: Annotated[float, typer.Option(min=0.1, help="How long each measurement takes.")] = 3.0,
-    as_json: JsonOption = False,
-) -> None:
-    """Steps a second with observations, oracle and auto-reset, and levels drawn a second."""
-    from afk import bench
-    from afk.envs.registry import find_task, make
-
-    names = task or ["qbabyai/object-in-box", "qbabyai/object-in-box+danger+go-to-favorite+open-door"]
-    envs = [make(find_task(name).name) for name in names]
-    machine = bench.describe_machine()
-    results = []
-    for env in envs:
-        result = bench.bench_environment(
-            env, environments=environments or bench.default_environments(), seconds=seconds
-        )
-        results.append(result | {"minigrid_steps_per_second": bench.bench_peer(env, seconds=seconds)})
-    if as_json:
-        print(json.dumps({"machine": machine, "results": results}, indent=2))
-        return
-    table = Table(
-        "task", "envs", "steps/s", "x minigrid", "levels/s", "compile s", "time in view", "GB/s of copy's"
-    )
-    for result in results:
-        peer = result["minigrid_steps_per_second"]
-        table.add_row(
-            result["task"],
-            f"{result['environments']:,}",
-            f"{result['steps_per_second']:,.0f}",
-            f"{result['steps_per_second'] / peer:,.0f}" if peer else "-",
-            f"{result['levels_per_second']:,.0f}",
-            f"{result['compile_seconds']:.1f}",
-            f"{result['time_saved_without']['view']:.0%}",
-            f"{result['bandwidth'] / 1e9:.1f} of {result['copy_bandwidth'] / 1e9:.0f}",
-        )
-    _console().print(table, machine)
-    for result in results:
-        _console().print(f"{result['task']}: {bench.explain_bound(result)}")
-
-
-@bench_app.command(name="train")
-def bench_train(
-    task: TaskOption = "qbabyai/object-in-box",
-    agent: Annotated[str, typer.Option(help="The variant.")] = "afk",
-    preset: Annotated[str, typer.Option(help="Sizes and settings: paper, fast or laptop.")] = "fast",
-    seeds: Annotated[int, typer.Option(min=1, help="How many seeds are trained side by side.")] = 1,
-    seconds: Annotated[float, typer.Option(min=0.1, help="How long each measurement takes.")] = 5.0,
-    as_json: JsonOption = False,
-) -> None:
-    """Training steps a second, where the time goes, and how much of the device's arithmetic is used."""
-    from afk.bench_training import bench_training
-    from afk.experiments.config import preset as find_preset
-
-    config = find_preset(preset, [task], agent=agent, seeds=tuple(range(seeds)))
-    result = {"preset": preset, **bench_training(config, seconds=seconds)}
-    if as_json:
-        print(json.dumps(result, indent=2))
-        return
-    shares = ", ".join(f"{name} {share:.0%}" for name, share in result["share_of_time"].items())
-    _console().print(
-        f"{result['steps_per_second']:,.0f} steps/s ({seeds} seeds of {config.settings.environments} "
-        f"environments; compiled in {result['compile_seconds']:.0f} s)\n"
-        f"time: {shares}\n"
-        f"{result['operations_per_step'] / 1e6:,.0f} MFLOP a step, "
-        f"{result['fraction_of_device_rate']:.1%} of what a matrix product reaches here"
-    )
+    show(make_console(), seed=seed)
 
 
 def _count(text: str) -> int:
@@ -281,16 +224,11 @@ def _count(text: str) -> int:
     digits = text[:-1] if scale > 1 else text
     try:
         count = int(float(digits) * scale)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise ValueError(f"--steps is a number such as 500K or 20M, not {text!r}") from None
     if count < 1:
         raise ValueError(f"--steps is at least 1, not {text!r}")
     return count
-
-
-def _console() -> Console:
-    """Where tables go; wide when nobody watches, so that a pipe gets whole lines."""
-    return Console() if sys.stdout.isatty() else Console(width=160)
 
 
 def _cache_compilations() -> None:

@@ -10,14 +10,14 @@ from rich.console import Console
 from afk.envs.registry import make
 from afk.experiments.config import preset
 from afk.experiments.evaluate import play_agent, summarise
-from afk.experiments.progress import show_progress
+from afk.experiments.progress import train_with_bar
 from afk.experiments.shelf import SHIPPED, find_agent
 from afk.experiments.train import read_log, start_run
 from afk.experiments.watch import record_episode, show_episode
 
 TASK = "qbabyai/danger"
 _EPISODES = 100
-_GOOD = 0.95  # success at which the demonstration stops training
+_GOOD = 0.92  # success at which the demonstration stops training
 
 
 def show(console: Console, *, seed: int, steps: int | None = None) -> None:
@@ -43,7 +43,8 @@ def show(console: Console, *, seed: int, steps: int | None = None) -> None:
         run = Path(folder) / "run"
         start_run(preset("laptop", [TASK], **changes), run)
         start = time.perf_counter()
-        show_progress(run, console, until=_GOOD)
+        if not train_with_bar(run, console, until=_GOOD):
+            raise KeyboardInterrupt
         evaluations = [row["evaluation"] for row in read_log(run) if "evaluation" in row]
     rates = " ".join(f"{each['success']:.0%}" for each in evaluations[:: max(1, len(evaluations) // 12)])
     last = evaluations[-1]

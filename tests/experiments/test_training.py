@@ -15,10 +15,12 @@ import pytest
 from safetensors.numpy import load_file
 
 from afk.agents.grid_agent import Size
+from afk.bench_training import bench_training
 from afk.experiments.config import Config, preset, read_config
+from afk.experiments.evaluate import play_agent
 from afk.experiments.shelf import find_agent
 from afk.experiments.tensorboard import encode_events, event_rows
-from afk.experiments.train import final_evaluation, read_log, start_run, train
+from afk.experiments.train import final_evaluation, first_agent, read_log, start_run, train
 from afk.learn.ppo import Settings
 
 TINY = Config(
@@ -105,7 +107,7 @@ def test_a_run_that_is_killed_goes_on_to_the_same_parameters(
 def _log(folder: Path) -> list[dict]:
     """The lines of a run's log, but for how long things took."""
     rows = map(json.loads, (folder / "log.jsonl").read_text().splitlines())
-    return [row | {"seconds": 0, "steps_per_second": 0} for row in rows]
+    return [row | {"seconds": 0, "training_seconds": 0, "steps_per_second": 0} for row in rows]
 
 
 def test_seeds_side_by_side_learn_what_each_learns_alone(
@@ -137,6 +139,10 @@ def test_four_devices_learn_what_one_does(
         np.testing.assert_allclose(many[name], array, atol=1e-5, err_msg=name)
 
 
+def test_a_finished_run_has_nothing_left_to_do(finished: Path) -> None:
+    assert list(train(finished)) == []
+
+
 def test_devices_that_are_not_there_or_cannot_share_are_refused(finished: Path) -> None:
     with pytest.raises(ValueError, match="--devices is from 1 to that, not 99"):
         next(train(finished, devices=99))
@@ -166,6 +172,19 @@ def test_the_final_metric_is_the_mean_of_the_last_evaluations(finished: Path) ->
     assert final_evaluation(rows, last=1)["episode_length"] == lengths[-1]
 
 
+def test_training_is_measured(tmp_path: Path) -> None:
+    result = bench_training(replace(TINY, seeds=(1, 2)), seconds=0.1)
+    assert result["steps_per_second"] > 0 and 0 < result["fraction_of_device_rate"] < 1
+    assert sum(result["share_of_time"].values()) == pytest.approx(1)
+
+
+def test_a_network_that_gives_no_numbers_is_not_evaluated() -> None:
+    size = replace(TINY.size, distinct_notes=1)
+    network = first_agent(replace(TINY, size=size), 24)
+    with pytest.raises(ValueError, match="more distinct notes"):
+        list(play_agent(TINY.play, network, episodes=4, seed=0))
+
+
 def test_agents_for_other_tasks_and_files_that_are_none_are_refused(finished: Path) -> None:
     with pytest.raises(ValueError, match=r"trained on qbabyai/danger, not on qbabyai/open-door; --any-task"):
         find_agent(str(finished), ("qbabyai/open-door",))
@@ -188,7 +207,7 @@ def test_ctrl_c_stops_at_a_checkpoint_and_says_how_to_go_on(
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=300)
     assert process.returncode == 130
-    assert f"afk train --resume {tmp_path}" in "".join(said.split("\n"))
+    assert f"stopped; go on with: afk train --resume {tmp_path}" in said.splitlines()
     assert 0 < len(read_log(tmp_path)) < 6
     run(tmp_path, environment)
     assert _log(tmp_path) == _log(finished)
@@ -215,6 +234,13 @@ def test_a_folder_in_use_is_refused_and_left_alone(finished: Path) -> None:
     with pytest.raises(ValueError, match="in use"):
         start_run(TINY, finished)
     assert {path.name: path.stat().st_mtime_ns for path in finished.iterdir()} == before
+
+
+def test_a_broken_log_is_named(finished: Path, tmp_path: Path) -> None:
+    start_run(TINY, tmp_path / "run")
+    (tmp_path / "run" / "log.jsonl").write_text('{"seed": 24, "upd')
+    with pytest.raises(ValueError, match=r"log\.jsonl cannot be read"):
+        next(train(tmp_path / "run"))
 
 
 @pytest.mark.parametrize("damage", ["truncated", "garbage", "another size", "another agent", "no config"])
@@ -244,6 +270,8 @@ def test_broken_runs_are_refused_and_left_alone(finished: Path, tmp_path: Path, 
         ({"tasks": ("qbabyai/dangre",)}, "did you mean"),
         ({"tasks": ()}, "at least one"),
         ({"seeds": (1, 1)}, "different numbers"),
+        ({"seeds": (2**32,)}, "below 2\\*\\*32"),
+        ({"n_gram": 3}, "not n = 3"),
         ({"agent": "akf"}, "did you mean afk"),
         ({"steps": 0}, "steps is at least 1"),
         ({"chunk": 4}, "multiple of chunk"),

@@ -29,7 +29,7 @@ from ..agents.notebook_reference import ReferenceNotebook, clean
 ENV = make("qbabyai/object-in-box+danger")
 SIZE = Size(width=8, head=8, view_layers=1, film_blocks=1, notes=6, distinct_notes=0)
 RULES = NoteTaking(VOCABULARY, dropped=("is", "in"), unknown=("i dont know",), similarity=Similarity(1))
-SEED = 3  # of an episode with walks, news of one note and of two, old news, and questions in vain
+SEED = 13  # of an episode with walks, news of one note and of two, old news, and questions in vain
 
 
 def record(name: str, seed: int) -> Recording:

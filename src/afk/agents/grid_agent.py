@@ -43,7 +43,7 @@ class Size:
     kernel: int = 3
     places: bool = False
     instruction_words: int = 16
-    notes: int = 8
+    notes: int = 20
     note_words: int = 5
     distinct_notes: int = 256
 

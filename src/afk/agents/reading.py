@@ -21,15 +21,15 @@ class Reading(eqx.Module):
 
 
 def read_focus(notebook: Notebook, *, notes: int, words: int) -> Reading:
-    """The first notes of A_0 after the instruction, in the order of writing.
+    """The latest notes of A_0 beside the instruction, in the order of writing.
 
     Args:
         notebook: a single notebook.
-        notes: how many notes are read; if A_0 holds more, the latest are not.
+        notes: how many notes are read; if A_0 holds more, the first are not.
         words: how many words of a note are read.
     """
     focus = in_focus(notebook).at[0].set(False)
-    place = jnp.cumsum(focus) - 1
+    place = jnp.cumsum(focus) - 1 - jnp.maximum(focus.sum() - notes, 0)
     chosen = focus & (place == jnp.arange(notes)[:, None])
     rows = jnp.where(chosen[:, :, None], notebook.notes[:, :words], PAD).max(1)
     return Reading(notebook.notes[0], rows)

@@ -47,6 +47,13 @@ class Tally(eqx.Module):
     wanted: jax.Array
 
 
+def query_quality(good: Any, queries: Any, wanted: Any) -> tuple[Any, Any, Any]:
+    """Precision, recall and F1 of the queries of episodes, against Q_t; numbers or arrays of any shape."""
+    precision, recall = good / (queries + (queries == 0)), good / (wanted + (wanted == 0))
+    total = precision + recall
+    return precision, recall, 2 * precision * recall / (total + (total == 0))
+
+
 class TimeStep(eqx.Module):
     """What a step gives.
 
@@ -79,11 +86,13 @@ class Environment(ABC, Generic[StateT]):
         name: what it is registered as.
         vocabulary: the words of its queries and answers.
         action_sizes: how many values each component of an action takes.
+        turns: levels in bulk are of so many tasks in turn.
     """
 
     name: str
     vocabulary: Vocabulary
     action_sizes: tuple[int, ...]
+    turns: int = 1
 
     @abstractmethod
     def draw(self, key: jax.Array) -> tuple[StateT, jax.Array]:
@@ -200,7 +209,8 @@ def advance(
 
     Args:
         env: the environment.
-        pool: the levels; where an episode ends, the next level is as many further as the batch is large.
+        pool: the levels; where an episode ends, the next level is as many further as the batch is large, or a
+            little more, so that it is of the same task: several tasks get equal shares of the steps.
         batch: episodes under way.
         actions: (batch, components) int.
 
@@ -208,7 +218,9 @@ def advance(
         The batch after the step, and what the step gave: where an episode ended, its last observation.
     """
     states, time_step = jax.vmap(env.step)(batch.states, actions)
-    cursor = jnp.where(time_step.done, (batch.cursor + len(batch.cursor)) % pool.size, batch.cursor)
+    stride = -(-len(batch.cursor) // env.turns) * env.turns
+    levels = max(pool.size // env.turns * env.turns, 1)
+    cursor = jnp.where(time_step.done, (batch.cursor + stride) % levels, batch.cursor)
 
     def renew(fresh: jax.Array, leaf: jax.Array) -> jax.Array:
         done = time_step.done.reshape(-1, *[1] * (leaf.ndim - 1))

@@ -43,7 +43,7 @@ def load(path: Path, like: Tree, description: Mapping[str, Any] | None = None) -
     Args:
         path: of the file.
         like: a pytree of the same shapes.
-        description: what it must belong to, if that matters; how long training lasts does not.
+        description: what it must belong to, if that matters.
 
     Returns:
         The pytree; a ValueError if the file is broken or of another shape or origin.
@@ -72,7 +72,7 @@ def _check_same(path: Path, wanted: Any, found: Any) -> None:
     """Refuse what belongs to another run."""
     wanted, found = json.loads(json.dumps(wanted)), found or {}
     for name in wanted:
-        if name != "steps" and wanted[name] != found.get(name):
+        if wanted[name] != found.get(name):
             raise ValueError(
                 f"the checkpoint {path} is of another run: {name} is {found.get(name)}, not {wanted[name]}"
             )

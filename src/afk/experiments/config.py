@@ -25,8 +25,9 @@ class Config:
         tasks: what is trained on, in equal shares.
         agent: the variant that is trained.
         seeds: what everything random is drawn from, once for each; they are trained side by side.
-        steps: environment steps to train for.
+        steps: environment steps to train for, with each seed.
         n_gram: 1 or 2, which n-grams relate two notes.
+        alpha: how similar notes must be to be related.
         size: the network.
         settings: PPO.
         levels: levels in the pool of each seed.
@@ -40,6 +41,7 @@ class Config:
     seeds: tuple[int, ...] = (24,)
     steps: int = 20_000_000
     n_gram: int = 2
+    alpha: float = 0.01
     size: Size = field(default_factory=Size)
     settings: Settings = field(default_factory=Settings)
     levels: int = 4096
@@ -50,8 +52,10 @@ class Config:
     def __post_init__(self) -> None:
         make(*self.tasks)
         find_variant(self.agent)
-        if not self.seeds or len(set(self.seeds)) < len(self.seeds) or min(self.seeds) < 0:
-            raise ValueError(f"seeds are one or several different numbers from 0 on, not {self.seeds}")
+        Similarity(self.n_gram, self.alpha)
+        different = len(set(self.seeds)) == len(self.seeds) > 0
+        if not different or not all(0 <= seed < 2**32 for seed in self.seeds):
+            raise ValueError(f"seeds are different numbers from 0 to below 2**32, not {self.seeds}")
         for name in ("steps", "levels", "chunk", "evaluate_every", "evaluation_episodes"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is at least 1, not {getattr(self, name)}")
@@ -73,7 +77,10 @@ class Config:
     def play(self) -> Play:
         """The fixed part of its loops."""
         rules = NoteTaking(
-            VOCABULARY, dropped=("is", "in"), unknown=("i dont know",), similarity=Similarity(self.n_gram)
+            VOCABULARY,
+            dropped=("is", "in"),
+            unknown=("i dont know",),
+            similarity=Similarity(self.n_gram, self.alpha),
         )
         return Play(make(*self.tasks), find_variant(self.agent), rules)
 
@@ -137,7 +144,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     "laptop": {
         "steps": 800_000,
         "size": Size(
-            width=32, head=32, view_layers=1, film_blocks=2, kernel=1, places=True, notes=4, distinct_notes=0
+            width=32, head=32, view_layers=1, film_blocks=2, kernel=1, places=True, notes=8, distinct_notes=0
         ),
         "settings": Settings(environments=64, minibatches=8, learning_rate=1e-3, **_OURS),
         "levels": 4096,

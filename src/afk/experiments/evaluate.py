@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from afk.agents.grid_agent import GridAgent
-from afk.envs.base import Pool, draw_pool
+from afk.envs.base import Pool, draw_pool, query_quality
 from afk.envs.qbabyai import cells, dynamics
 from afk.envs.qbabyai.environment import QBabyAI
 from afk.envs.qbabyai.solver import plan
@@ -20,6 +20,7 @@ from afk.learn.rollout import Actors, Play, act, start_actors
 
 CHUNK = 500  # episodes played at once
 _Z = 1.96  # a 95% interval
+_FRESH = 1_000  # far from the purposes that a run splits its seed into
 
 
 class Episodes(NamedTuple):
@@ -42,6 +43,7 @@ class Episodes(NamedTuple):
     wanted: Any
 
 
+_Carry = tuple[Actors, Episodes, jax.Array, jax.Array, jax.Array]
 Policy = Callable[[QBabyAI, State, jax.Array], np.ndarray]
 
 
@@ -63,6 +65,11 @@ def random(env: QBabyAI, states: State, key: jax.Array) -> np.ndarray:
     return np.asarray(jax.random.randint(key, shape, 0, jnp.array(env.action_sizes)))
 
 
+def fresh_keys(seed: int) -> jax.Array:
+    """Two keys, for levels and for actions, that no run of training uses: its seed is split otherwise."""
+    return jax.random.split(jax.random.fold_in(jax.random.key(seed), _FRESH))
+
+
 POLICIES: dict[str, Policy] = {"expert": expert, "random": random}
 
 
@@ -70,7 +77,7 @@ def play(env: QBabyAI, policy: Policy, *, episodes: int, seed: int) -> Iterable[
     """Play fresh levels, some hundred at a time."""
     if episodes < 1:
         raise ValueError(f"at least one episode is played, not {episodes}")
-    levels_key, policy_key = jax.random.split(jax.random.key(seed))
+    levels_key, policy_key = fresh_keys(seed)
     states = draw_pool(env, levels_key, episodes).states
     for number, start in enumerate(range(0, episodes, CHUNK)):
         chunk = jax.tree.map(lambda leaf, start=start: leaf[start : start + CHUNK], states)
@@ -103,7 +110,7 @@ def play_actions(states: State, actions: jax.Array) -> Episodes:
 
 def play_agent(play: Play, agent: GridAgent, *, episodes: int, seed: int) -> Iterable[Episodes]:
     """A trained agent on fresh levels, its actions drawn from its policy; some hundred levels at a time."""
-    levels_key, play_key = jax.random.split(jax.random.key(seed))
+    levels_key, play_key = fresh_keys(seed)
     levels = draw_pool(play.env, levels_key, episodes)
     alone = jax.tree.map(lambda leaf: leaf[None] if eqx.is_array(leaf) else leaf, agent)
     for number, start in enumerate(range(0, episodes, CHUNK)):
@@ -113,29 +120,38 @@ def play_agent(play: Play, agent: GridAgent, *, episodes: int, seed: int) -> Ite
 
 
 def play_agents(play: Play, agents: GridAgent, pools: Pool[State], keys: jax.Array) -> Episodes:
-    """Several agents side by side, each in one episode of each level of its pool: fields (agents, levels)."""
-    return Episodes(*jax.device_get(_play_agents(play, agents, pools, keys)))
+    """Several agents side by side, each in one episode of each level of its pool: fields (agents, levels).
+
+    A ValueError if a network gives no numbers, as it does when there are more distinct notes than it allows.
+    """
+    episodes, sound = jax.device_get(_play_agents(play, agents, pools, keys))
+    if not sound.all():
+        raise ValueError("the network gives no numbers (more distinct notes than its size allows?)")
+    return Episodes(*episodes)
 
 
 @eqx.filter_jit
-def _play_agents(play: Play, agents: GridAgent, pools: Pool[State], keys: jax.Array) -> Episodes:
-    """The same, on the device."""
+def _play_agents(
+    play: Play, agents: GridAgent, pools: Pool[State], keys: jax.Array
+) -> tuple[Episodes, jax.Array]:
+    """The same on the device, and whether each agent's values were numbers."""
 
-    def play_one(agent: GridAgent, pool: Pool[State], key: jax.Array) -> Episodes:
-        def step(
-            carry: tuple[Actors, Episodes, jax.Array, jax.Array],
-        ) -> tuple[Actors, Episodes, jax.Array, jax.Array]:
-            actors, ended, over, key = carry
+    def play_one(agent: GridAgent, pool: Pool[State], key: jax.Array) -> tuple[Episodes, jax.Array]:
+        def step(carry: _Carry) -> _Carry:
+            actors, ended, over, sound, key = carry
             key, act_key = jax.random.split(key)
-            actors, time_step, _, _ = act(play, agent, pool, actors, act_key)
+            actors, time_step, experience, _ = act(play, agent, pool, actors, act_key)
+            sound &= jnp.isfinite(experience.value).all()
             tally, reward = time_step.tally, ended.reward + time_step.reward
             now = Episodes(time_step.success, tally.steps, reward, tally.queries, tally.good, tally.wanted)
             ended = jax.tree.map(lambda old, new: jnp.where(over, old, new), ended, now)
-            return actors, ended, over | time_step.done, key
+            return actors, ended, over | time_step.done, sound, key
 
         nothing = Episodes(*(jnp.zeros(pool.size, jnp.float32) for _ in Episodes._fields))
-        carry = (start_actors(play, agent, pool, pool.size), nothing, jnp.zeros(pool.size, bool), key)
-        return jax.lax.while_loop(lambda carry: ~carry[2].all(), step, carry)[1]
+        actors = start_actors(play, agent, pool, pool.size)
+        carry = (actors, nothing, jnp.zeros(pool.size, bool), jnp.bool_(True), key)
+        _, ended, _, sound, _ = jax.lax.while_loop(lambda carry: ~carry[2].all(), step, carry)
+        return ended, sound
 
     return eqx.filter_vmap(play_one)(agents, pools, keys)
 
@@ -151,9 +167,7 @@ def summarise_by_task(episodes: Episodes, tasks: Sequence[str]) -> dict[str, dic
 def summarise(chunks: Iterable[Episodes]) -> dict[str, Any]:
     """The paper's measures, each the mean over episodes; success with its 95% (Wilson) interval."""
     episodes = Episodes(*(np.concatenate(fields) for fields in zip(*chunks, strict=True)))
-    precision = episodes.good / np.maximum(episodes.queries, 1)
-    recall = episodes.good / np.maximum(episodes.wanted, 1)
-    f1 = 2 * precision * recall / np.maximum(precision + recall, 1e-9)
+    precision, recall, f1 = query_quality(episodes.good, episodes.queries, episodes.wanted)
     return {
         "episodes": len(episodes.success),
         "success": float(episodes.success.mean()),

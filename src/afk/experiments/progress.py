@@ -1,5 +1,6 @@
 """A run as one watches it: a bar with what matters."""
 
+import shlex
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,13 +13,15 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from afk.experiments.config import read_config
 from afk.experiments.train import Row, final_evaluation, read_log, train
 
+_LOOK_BACK = 3600.0  # seconds from which the time left is estimated: a chunk may take minutes
 
-def show_progress(
+
+def train_with_bar(
     folder: Path, console: Console, *, devices: int | None = None, until: float | None = None
 ) -> bool:
     """Train the run of a folder under a progress bar.
 
-    At Ctrl-C it goes on until the next checkpoint, and says how to resume; at the second one it stops dead.
+    At Ctrl-C it goes on until the next checkpoint; at the second one it stops dead.
 
     Args:
         folder: of the run.
@@ -30,58 +33,58 @@ def show_progress(
         Whether it was trained as long as it should be.
     """
     config = read_config(folder)
-    bar = Progress(
-        TextColumn("[bold]{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[measures]}"),
-        TimeRemainingColumn(),
-        console=console,
-    )
     total = config.updates * config.settings.steps_per_update
+    seeds = ", ".join(map(str, config.seeds))
+    _say(console, f"{config.agent} on {' + '.join(config.tasks)}, seed {seeds}")
+    columns = (BarColumn(10), TextColumn("{task.fields[measures]}"), TimeRemainingColumn(compact=True))
+    bar = Progress(*columns, console=console, speed_estimate_period=_LOOK_BACK)
     with bar, _catch_interrupt(console) as interrupted:
-        task = bar.add_task(
-            f"{config.agent} on {' + '.join(config.tasks)}", total=total, measures="compiling"
-        )
+        task = bar.add_task("", total=total, measures="compiling")
         for rows in train(folder, devices=devices):
             bar.update(task, completed=rows[0]["steps"], measures=_measures(rows, total))
-            if interrupted():
-                break
             if until is not None and min(_success(row) for row in rows) >= until:
                 return True
-    if interrupted() and not bar.finished:
-        console.print(f"stopped; go on with: afk train --resume {folder}")
-        return False
-    _report(console, folder)
+            if interrupted():
+                return rows[0]["updates"] >= config.updates
     return True
 
 
-def _success(row: Row) -> float:
-    """Success in the evaluation of a line of the log, if there is one."""
-    return row["evaluation"]["success"] if "evaluation" in row else 0.0
-
-
-def _measures(rows: list[Row], total: int) -> str:
-    """What matters of the latest lines of a log, means over seeds."""
-    seen = {name: sum(row["training"][name] for row in rows) / len(rows) for name in rows[0]["training"]}
-    return (
-        f"{rows[0]['steps'] / 1e6:.2f} of {total / 1e6:.2f}M steps, {rows[0]['steps_per_second']:,.0f}/s, "
-        f"success {seen['success']:.1%}, length {seen['steps']:.1f}, queries {seen['queries']:.1f}"
-    )
-
-
-def _report(console: Console, folder: Path) -> None:
-    """The paper's final metric of every seed, and what to do next."""
+def say_what_next(folder: Path, console: Console, *, finished: bool) -> None:
+    """How to go on with a run that was stopped; or the paper's final metric, and how to evaluate it."""
+    if not finished:
+        _say(console, f"stopped; go on with: afk train --resume {shlex.quote(str(folder))}")
+        return
     config, rows = read_config(folder), read_log(folder)
     for seed in config.seeds:
         mine = [row for row in rows if row["seed"] == seed]
         if any("evaluation" in row for row in mine):
             final = final_evaluation(mine)
-            console.print(
+            _say(
+                console,
                 f"seed {seed}: success {final['success']:.1%}, length {final['episode_length']:.1f}, "
-                f"queries {final['queries']:.1f}, F1 {final['f1']:.2f} (mean of the last evaluations)"
+                f"queries {final['queries']:.1f}, F1 {final['f1']:.2f} (mean of the last evaluations)",
             )
     path = folder if len(config.seeds) == 1 else folder / f"best-{config.seeds[0]}.safetensors"
-    console.print(f"done; evaluate it with: afk eval {path} --task {config.tasks[0]}")
+    _say(console, f"done; evaluate it with: afk eval {shlex.quote(str(path))} --task {config.tasks[0]}")
+
+
+def _say(console: Console, line: str) -> None:
+    """Print a line as it is, so that a command in it can be copied."""
+    console.print(line, soft_wrap=True, markup=False, highlight=False)
+
+
+def _measures(rows: list[Row], total: int) -> str:
+    """What matters of the latest lines of a log, means over seeds, in less than 60 characters."""
+    seen = {name: sum(row["training"][name] for row in rows) / len(rows) for name in rows[0]["training"]}
+    return (
+        f"{rows[0]['steps'] / 1e6:.2f}/{total / 1e6:.2f}M {rows[0]['steps_per_second']:,.0f}/s "
+        f"success {seen['success']:.1%} length {seen['steps']:.1f} queries {seen['queries']:.1f}"
+    )
+
+
+def _success(row: Row) -> float:
+    """Success in the evaluation of a line of the log, if there is one."""
+    return row["evaluation"]["success"] if "evaluation" in row else 0.0
 
 
 @contextmanager

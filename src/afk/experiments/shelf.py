@@ -39,7 +39,8 @@ def find_agent(name: str, tasks: tuple[str, ...], *, any_task: bool = False) -> 
     path = Path(name)
     if not path.exists():
         raise ValueError(
-            f"there is no agent {name}: say expert, random, {SHIPPED}, a run's folder or a checkpoint"
+            f"there is no agent {name}: say {SHIPPED}, a run's folder or a checkpoint; "
+            "`afk eval` also takes expert and random"
         )
     agent = load_agent(_best(path) if path.is_dir() else path)
     unknown = sorted(set(tasks) - set(agent.config.tasks))

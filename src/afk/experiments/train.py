@@ -3,7 +3,7 @@
 A run is a folder, of one seed or of several that are trained side by side:
 
     config.json             what is trained, and how
-    log.jsonl               a line for each seed and chunk
+    log.jsonl               a line for each seed and chunk; training seconds leave out evaluations
     best-24.safetensors     the agent of seed 24 that did best in an evaluation
     last-24.safetensors     the agent of seed 24 at the last evaluation
     state.safetensors       everything, to go on from
@@ -61,25 +61,31 @@ def train(folder: Path, *, devices: int | None = None) -> Iterator[list[Row]]:
         The new lines of its log, one for each seed, once they are safe on disk.
     """
     config = read_config(folder)
+    for remains in folder.glob(".*.safetensors.*"):  # of a process that was killed as it wrote
+        remains.unlink()
     mesh = use_devices(devices, config.settings.environments)
     learner = stack([first_learner(config, seed) for seed in config.seeds])
     if (folder / "state.safetensors").exists():
         learner = checkpoint.load(folder / "state.safetensors", learner, checkpoint.describe(config))
     learner = replace(place(learner, mesh), actors=place(learner.actors, mesh, axis=1))
     rows = [row for row in read_log(folder) if row["updates"] <= _updates(learner)]
+    if _updates(learner) >= config.updates:
+        return
     run_chunk = Chunk(config, learner, mesh)
-    elapsed = rows[-1]["seconds"] if rows else 0.0
+    trained = rows[-1]["training_seconds"] if rows else 0.0
+    since = time.perf_counter() - (rows[-1]["seconds"] if rows else 0.0)
     while _updates(learner) < config.updates:
         start = time.perf_counter()
         pace, pools = config.pace_at(_updates(learner)), draw_pools(config, _updates(learner))
         learner, episodes, losses = run_chunk(learner, pools, pace)
         new = _describe(config, learner, episodes, losses)
-        elapsed += time.perf_counter() - start
-        for row in new:
-            row |= {"seconds": elapsed, "steps_per_second": len(config.seeds) * row["steps"] / elapsed}
+        trained += time.perf_counter() - start
         if _updates(learner) % config.evaluate_every == 0:
             _evaluate(config, learner, new)
             _keep_agents(folder, config, learner, rows, new)
+        for row in new:
+            row |= {"seconds": time.perf_counter() - since, "training_seconds": trained}
+            row["steps_per_second"] = len(config.seeds) * row["steps"] / trained
         rows += new
         # The log first: a line too many is dropped on resuming, a line too few would be lost.
         _write_log(folder, config, rows)
@@ -108,7 +114,10 @@ def stack(trees: Sequence[Any]) -> Any:
 def read_log(folder: Path) -> list[Row]:
     """The lines of a run's log."""
     path = folder / "log.jsonl"
-    return list(map(json.loads, path.read_text().splitlines())) if path.exists() else []
+    try:
+        return list(map(json.loads, path.read_text().splitlines())) if path.exists() else []
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{path} cannot be read: {error}") from error
 
 
 def final_evaluation(rows: Sequence[Row], *, last: int = 10) -> dict[str, float]:

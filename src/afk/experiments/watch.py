@@ -17,12 +17,13 @@ from rich.text import Text
 
 from afk.agents.grid_agent import ASK, Decision, GridAgent
 from afk.agents.notebook import Notebook, in_focus, write
-from afk.envs.base import Pool, Tally, TimeStep, draw_pool
+from afk.envs.base import Pool, Tally, TimeStep, draw_pool, query_quality
 from afk.envs.qbabyai import cells
 from afk.envs.qbabyai.state import State
 from afk.envs.qbabyai.text import MAP_LEGEND, describe_action, draw_map
 from afk.envs.qbabyai.view import AGENT_COLUMN, AGENT_ROW
 from afk.envs.qbabyai.words import VOCABULARY
+from afk.experiments.evaluate import fresh_keys
 from afk.learn.rollout import Actors, Experience, Play, act, decide, glance_at, start_actors
 from afk.records import write_whole
 
@@ -137,7 +138,7 @@ class Recording:
     def summary(self) -> str:
         """What it amounts to, in one sentence; precision and recall are those against Q_t."""
         tally, reward = self.tally, sum(step.reward for step in self.steps)
-        precision, recall = tally.good / max(tally.queries, 1), tally.good / max(tally.wanted, 1)
+        precision, recall, _ = query_quality(tally.good, tally.queries, tally.wanted)
         return (
             f"after {tally.steps} steps, reward {reward:.2f}; questions {tally.queries}, good ones "
             f"{tally.good} of {tally.wanted}: precision {precision:.0%}, recall {recall:.0%}"
@@ -146,7 +147,7 @@ class Recording:
 
 def record_episode(play: Play, agent: GridAgent, *, seed: int) -> Recording:
     """Play one fresh level, actions drawn from the agent's policy as in training, and keep everything."""
-    level_key, key = jax.random.split(jax.random.key(seed))
+    level_key, key = fresh_keys(seed)
     pool = draw_pool(play.env, level_key, 1)
     actors = start_actors(play, agent, pool, 1)
     state, notebook = jax.device_get(jax.tree.map(lambda leaf: leaf[0], (pool.states, actors.notebooks)))
@@ -281,10 +282,15 @@ def _draw_bars(choices: list[Choice]) -> Text:
     return Text("\n").join(lines)
 
 
-def write_gif(path: Path, recording: Recording) -> None:
-    """Write an episode as an animated GIF; a ValueError if there is no way to draw it or to write there."""
+def check_gif(path: Path) -> None:
+    """Refuse a name that no animation should have."""
     if path.suffix.lower() != ".gif":
         raise ValueError(f"an animation is written to a file that ends in .gif, not {str(path)!r}")
+
+
+def write_gif(path: Path, recording: Recording) -> None:
+    """Write an episode as an animated GIF; a ValueError if there is no way to draw it or to write there."""
+    check_gif(path)
     try:
         from afk.experiments.picture import draw_gif
     except ModuleNotFoundError as error:

@@ -1,5 +1,6 @@
 """Proximal policy optimisation for recurrent agents that ask (paper, appendix C.1)."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -68,6 +69,9 @@ class Settings:
         for name in ("environments", "steps", "bptt", "minibatches", "epochs"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is at least 1, not {getattr(self, name)}")
+        for name, value in vars(self).items():
+            if isinstance(value, float) and not 0 <= value < math.inf:
+                raise ValueError(f"{name} is a number from 0 on, not {value}")
         if self.steps % self.bptt:
             raise ValueError(f"steps ({self.steps}) must be a multiple of bptt ({self.bptt})")
         sequences = self.environments * (self.steps // self.bptt)

@@ -12,7 +12,7 @@ from afk.agents.grid_agent import Decision, GridAgent, joint_log_probability, sa
 from afk.agents.notebook import Notebook, NoteTaking, open_notebook, write
 from afk.agents.reading import Reading, read_focus, read_latest
 from afk.agents.variants import Variant
-from afk.envs.base import Batch, Environment, Pool, TimeStep, advance, start_batch
+from afk.envs.base import Batch, Environment, Pool, TimeStep, advance, query_quality, start_batch
 
 
 @dataclass(frozen=True)
@@ -207,8 +207,7 @@ def _choose(mask: jax.Array, yes: Any, no: Any) -> Any:
 def _count(time_step: TimeStep) -> Episodes:
     """What ended at a step of n episodes."""
     tally = time_step.tally
-    precision = tally.good / jnp.maximum(tally.queries, 1)
-    recall = tally.good / jnp.maximum(tally.wanted, 1)
+    precision, recall, f1 = query_quality(tally.good, tally.queries, tally.wanted)
     measures = {
         "count": jnp.ones_like(precision),
         "success": time_step.success,
@@ -216,7 +215,7 @@ def _count(time_step: TimeStep) -> Episodes:
         "queries": tally.queries,
         "precision": precision,
         "recall": recall,
-        "f1": 2 * precision * recall / jnp.maximum(precision + recall, 1e-9),
+        "f1": f1,
     }
     ended = {
         name: jnp.where(time_step.done, each, 0).sum(dtype=jnp.float32) for name, each in measures.items()

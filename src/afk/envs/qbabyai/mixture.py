@@ -23,6 +23,7 @@ class Mixture(GridWorld):
     def __init__(self, *tasks: Task) -> None:
         super().__init__(*tasks)
         self.parts = tuple(QBabyAI(task) for task in tasks)
+        self.turns = len(tasks)
         heights, widths = zip(*(task.plan.shape for task in tasks), strict=True)
         self.shape = (max(heights), max(widths))
 

@@ -1,0 +1,94 @@
+"""``afk bench``, and what all commands share."""
+
+import json
+import sys
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+bench_app = typer.Typer(help="Measure speed.", no_args_is_help=True)
+
+TaskOption = Annotated[str, typer.Option("--task", help="A task's name; `afk tasks` lists them.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+
+
+def make_console() -> Console:
+    """Where tables go; wide when nobody watches, so that a pipe gets whole lines."""
+    return Console() if sys.stdout.isatty() else Console(width=160)
+
+
+@bench_app.command(name="env")
+def bench_env(
+    task: Annotated[
+        list[str] | None, typer.Option("--task", help="A task's name; may be given again.")
+    ] = None,
+    environments: Annotated[
+        int | None, typer.Option("--envs", min=1, help="Environments in a batch.")
+    ] = None,
+    seconds: Annotated[float, typer.Option(min=0.1, help="How long each measurement takes.")] = 3.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Steps a second with observations, oracle and auto-reset, and levels drawn a second."""
+    from afk import bench
+    from afk.envs.registry import find_task, make
+
+    names = task or ["qbabyai/object-in-box", "qbabyai/object-in-box+danger+go-to-favorite+open-door"]
+    envs = [make(find_task(name).name) for name in names]
+    machine = bench.describe_machine()
+    results = []
+    for env in envs:
+        result = bench.bench_environment(
+            env, environments=environments or bench.default_environments(), seconds=seconds
+        )
+        results.append(result | {"minigrid_steps_per_second": bench.bench_peer(env, seconds=seconds)})
+    if as_json:
+        print(json.dumps({"machine": machine, "results": results}, indent=2))
+        return
+    table = Table(
+        "task", "envs", "steps/s", "x minigrid", "levels/s", "compile s", "time in view", "GB/s of copy's"
+    )
+    for result in results:
+        peer = result["minigrid_steps_per_second"]
+        table.add_row(
+            result["task"],
+            f"{result['environments']:,}",
+            f"{result['steps_per_second']:,.0f}",
+            f"{result['steps_per_second'] / peer:,.0f}" if peer else "-",
+            f"{result['levels_per_second']:,.0f}",
+            f"{result['compile_seconds']:.1f}",
+            f"{result['time_saved_without']['view']:.0%}",
+            f"{result['bandwidth'] / 1e9:.1f} of {result['copy_bandwidth'] / 1e9:.0f}",
+        )
+    make_console().print(table, machine)
+    for result in results:
+        make_console().print(f"{result['task']}: {bench.explain_bound(result)}")
+
+
+@bench_app.command(name="train")
+def bench_train(
+    task: TaskOption = "qbabyai/object-in-box",
+    agent: Annotated[str, typer.Option(help="The variant.")] = "afk",
+    preset: Annotated[str, typer.Option(help="Sizes and settings: paper, fast or laptop.")] = "fast",
+    seeds: Annotated[int, typer.Option(min=1, help="How many seeds are trained side by side.")] = 1,
+    seconds: Annotated[float, typer.Option(min=0.1, help="How long each measurement takes.")] = 5.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Training steps a second, where the time goes, and how much of the device's arithmetic is used."""
+    from afk.bench_training import bench_training
+    from afk.experiments.config import preset as find_preset
+
+    config = find_preset(preset, [task], agent=agent, seeds=tuple(range(seeds)))
+    result = {"preset": preset, **bench_training(config, seconds=seconds)}
+    if as_json:
+        print(json.dumps(result, indent=2))
+        return
+    shares = ", ".join(f"{name} {share:.0%}" for name, share in result["share_of_time"].items())
+    make_console().print(
+        f"{result['steps_per_second']:,.0f} steps/s ({seeds} seeds of {config.settings.environments} "
+        f"environments; compiled in {result['compile_seconds']:.0f} s)\n"
+        f"time: {shares}\n"
+        f"{result['operations_per_step'] / 1e6:,.0f} MFLOP a step, "
+        f"{result['fraction_of_device_rate']:.1%} of what a matrix product reaches here"
+    )
