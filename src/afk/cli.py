@@ -23,6 +23,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(bench_app, name="bench")
+textworld_app = typer.Typer(help="What Q-TextWorld needs.", no_args_is_help=True)
+app.add_typer(textworld_app, name="textworld")
 
 AgentArgument = Annotated[
     str,
@@ -216,6 +218,19 @@ def demo(seed: SeedOption = 0) -> None:
     from afk.demo import show
 
     show(make_console(), seed=seed)
+
+
+@textworld_app.command()
+def prepare() -> None:
+    """Make the texts of Q-TextWorld from the installed textworld package, and keep them in the cache."""
+    from rich.progress import Progress
+
+    from afk.envs.qtextworld.bank import bank_path, prepare_bank
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("making texts", total=1.0)
+        bank = prepare_bank(progress=lambda share: bar.update(task, completed=share))
+    print(f"{len(bank.words):,} words, {len(bank.intros):,} variants of every text: {bank_path()}")
 
 
 def _count(text: str) -> int:

@@ -1,0 +1,85 @@
+"""Q-TextWorld as a queryable environment."""
+
+import jax
+import jax.numpy as jnp
+
+from afk.envs.base import Environment, Tally, TimeStep
+from afk.envs.qtextworld import dynamics, sampler, text
+from afk.envs.qtextworld.bank import Bank, load_bank
+from afk.envs.qtextworld.state import Observation, State
+from afk.envs.qtextworld.tasks import Task
+from afk.envs.qtextworld.things import KNIFE
+from afk.envs.qtextworld.words import (
+    ADJECTIVES,
+    FUNCTIONS,
+    MISSION_LENGTH,
+    NOUNS,
+    RESPONSE_LENGTH,
+    make_vocabulary,
+)
+
+
+class QTextWorld(Environment[State]):
+    """Cooking games of one task; actions are ``<func, adj, noun>``, physical and queries alike.
+
+    Attributes:
+        task: what its games are drawn from.
+        bank: the texts of its descriptions.
+        book: all that can be said, numbered by the vocabulary.
+    """
+
+    def __init__(self, task: Task, bank: Bank | None = None) -> None:
+        self.task, self.name = task, task.name
+        self.bank = load_bank() if bank is None else bank
+        self.vocabulary = make_vocabulary(set(self.bank.words[1:]), cook=task.cook)
+        self.book = text.make_book(self.bank, self.vocabulary)
+        self.action_sizes = (len(task.functions), len(ADJECTIVES), len(NOUNS))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, QTextWorld) and (self.task, self.bank) == (other.task, other.bank)
+
+    def __hash__(self) -> int:
+        return hash((self.task, self.bank))
+
+    def draw(self, key: jax.Array) -> tuple[State, jax.Array]:
+        """Draw a game; all of them can be won."""
+        return sampler.draw_game(self.task, len(self.bank.intros), key), jnp.bool_(True)
+
+    def observe(self, state: State) -> Observation:
+        """What the agent sees before it has done anything."""
+        spoken = text.mission_spans(self.book, state.game)
+        return Observation(
+            text=text.describe(self.book, state, spoken, self.task.text_length),
+            mission=text.say(self.book, spoken, MISSION_LENGTH),
+            response=jnp.zeros(RESPONSE_LENGTH, jnp.uint16),
+        )
+
+    def step(self, state: State, action: jax.Array) -> tuple[State, TimeStep]:
+        """Act or ask; see `afk.envs.qtextworld.dynamics.step`."""
+        command = action + jnp.array([len(FUNCTIONS) - self.action_sizes[0], 0, 0])
+        state, outcome = dynamics.step(self.book, state, command)
+        response = text.say(self.book, outcome.feedback * outcome.is_query, RESPONSE_LENGTH)
+        is_over = outcome.success | outcome.failure
+        return state, TimeStep(
+            observation=Observation(
+                text=text.describe(self.book, state, outcome.feedback, self.task.text_length),
+                mission=text.say(self.book, text.mission_spans(self.book, state.game), MISSION_LENGTH),
+                response=response,
+            ),
+            reward=outcome.success.astype(jnp.float32),
+            terminated=is_over,
+            truncated=(state.step >= self.task.max_steps) & ~is_over,
+            success=outcome.success,
+            tally=self._tally(state),
+        )
+
+    def _tally(self, state: State) -> Tally:
+        """The episode's counts; Q_t is where and how for ingredients, and where for a knife to be found."""
+        game, (where, how) = state.game, state.asked
+        good = where & (game.is_ingredient | ((game.things == KNIFE) & self.task.finds_knife))
+        return Tally(
+            steps=state.step,
+            queries=state.queries,
+            good=good.sum() + (how & game.is_ingredient & self.task.prepares).sum(),
+            wanted=jnp.int32(self.task.good_queries),
+        )

@@ -1,0 +1,64 @@
+"""The expert: asks where, opens, takes, asks how, cuts and cooks, one ingredient after the other.
+
+It is a function of the state, but does not act on what it could not know: no container is opened and nothing
+is taken or prepared before the oracle was asked about it, and the names it uses were told.
+"""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from afk.envs.qtextworld import words
+from afk.envs.qtextworld.environment import QTextWorld
+from afk.envs.qtextworld.state import State, can_be_seen, has_knife, held
+from afk.envs.qtextworld.tasks import Task
+from afk.envs.qtextworld.things import KNIFE, PIECES, THINGS
+
+
+def name_words() -> np.ndarray:
+    """Adjective and noun of every thing and piece, as indices: (things + pieces, 2) int32."""
+    return np.array(
+        [np.argwhere(number == words.ENTITIES)[0] for number in range(len(THINGS) + len(PIECES))], np.int32
+    )
+
+
+def act(task: Task, state: State) -> jax.Array:
+    """The next action, (3,) int32 ``<func, adj, noun>``, of a game that is not over."""
+    game = state.game
+    asked_where, asked_how = state.asked
+    is_held = state.place == held(game)
+    is_ready = is_held & (state.cut == game.cut) & (state.cooking == game.cooking)
+    food = jnp.argmax(game.is_ingredient & ~is_ready)
+    is_told = asked_how[food] | (not task.prepares)
+    has_to_cut = is_held[food] & is_told & (state.cut[food] != game.cut[food])
+
+    # What is to be fetched: the ingredient, or the knife to cut it.
+    goal = jnp.where(is_held[food], jnp.argmax(game.things == KNIFE), food)
+    place = state.place[goal]
+    is_hidden = ~can_be_seen(state)[place]
+    fetch = jnp.where(~asked_where[goal], words.WHERE, jnp.where(is_hidden, words.OPEN, words.TAKE))
+    holder = game.pieces[jnp.minimum(place, task.pieces - 1)] + len(THINGS)
+    fetched = jnp.where(fetch == words.OPEN, holder, game.things[goal])
+
+    cut, cook = words.SLICE - 1 + game.cut[food], words.FRY - 1 + game.cooking[food]
+    prepare = jnp.where(~is_told, words.HOW, jnp.where(has_to_cut, cut, cook))
+    fetches = ~is_held[food] | (has_to_cut & ~has_knife(state))
+    function = jnp.where(fetches, fetch, prepare) - (len(words.FUNCTIONS) - len(task.functions))
+    entity = jnp.where(fetches, fetched, game.things[food])
+    return jnp.concatenate([function[None], jnp.asarray(name_words())[entity]]).astype(jnp.int32)
+
+
+@partial(jax.jit, static_argnums=0)
+def plan(env: QTextWorld, states: State) -> jax.Array:
+    """The actions for whole episodes from first states with a leading axis: (episodes, max_steps, 3) int32.
+
+    Actions after the end of an episode mean nothing.
+    """
+
+    def move(state: State, _: None) -> tuple[State, jax.Array]:
+        action = act(env.task, state)
+        return env.step(state, action)[0], action
+
+    return jax.vmap(lambda state: jax.lax.scan(move, state, length=env.task.max_steps)[1])(states)
