@@ -12,7 +12,7 @@ from afk.bench import STEPS, describe_machine, measure, steps_loop
 from afk.experiments.config import Config
 from afk.experiments.train import Chunk, draw_pools, first_learner, stack
 from afk.learn.parallel import use_devices
-from afk.learn.ppo import Learner
+from afk.learn.ppo import Learner, in_compute_precision
 from afk.learn.rollout import collect, decide, glance_at
 
 _MATRIX = 8192  # of the product that the device's rate is measured with
@@ -60,9 +60,8 @@ def bench_training(config: Config, *, seconds: float) -> dict[str, Any]:
 
 def _rollout(config: Config, learner: Learner, pools: Any) -> Any:
     """A function that plays as many steps as one update learns from."""
-    agents, actors = eqx.partition(learner.agent, eqx.is_array), learner.actors
-    compute = jnp.bfloat16 if config.settings.half_precision else jnp.float32
-    arrays = jax.tree.map(lambda leaf: leaf.astype(compute), agents[0])
+    agents = eqx.partition(in_compute_precision(learner.agent, config.settings), eqx.is_array)
+    arrays, actors = agents[0], learner.actors
 
     @jax.jit
     def play(arrays: Any, actors: Any, pools: Any, key: jax.Array) -> Any:

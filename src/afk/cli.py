@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from afk.cli_bench import JsonOption, TaskOption, bench_app, make_console
+from afk.records import cache_folder
 
 if TYPE_CHECKING:
     from afk.experiments.config import Config
@@ -251,8 +252,7 @@ def _cache_compilations() -> None:
     import jax
 
     if not os.environ.get("JAX_COMPILATION_CACHE_DIR"):
-        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "afk" / "jax"
-        jax.config.update("jax_compilation_cache_dir", str(folder))
+        jax.config.update("jax_compilation_cache_dir", str(cache_folder() / "jax"))
 
 
 def main() -> None:

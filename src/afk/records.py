@@ -6,6 +6,11 @@ from pathlib import Path
 from typing import Any
 
 
+def cache_folder() -> Path:
+    """Where what can be made again is kept: ``$XDG_CACHE_HOME/afk``, or ``~/.cache/afk``."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "afk"
+
+
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file under a temporary name, then rename it, so that nobody sees half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -14,8 +14,6 @@ from afk.envs.base import Pool, draw_pool
 from afk.envs.qbabyai.state import State
 from afk.envs.qbabyai.words import MISSION_LENGTH, RESPONSE_LENGTH, SILENCE, UNKNOWN, VOCABULARY
 from afk.envs.registry import make
-from afk.experiments.config import preset
-from afk.knowledge import facts
 from afk.knowledge.facts import NEVER, ask
 from afk.language import Vocabulary
 
@@ -297,28 +295,3 @@ def test_similarity_is_checked(options):
 def test_note_taking_is_checked(options, message):
     with pytest.raises(ValueError, match=message):
         replace(TINY, **options)
-
-
-@pytest.mark.parametrize(
-    "task",
-    [
-        "qbabyai/object-in-box",
-        "qbabyai/open-door",
-        "qbabyai/object-in-box+open-door",
-        "qbabyai/object-in-box+danger+open-door",
-    ],
-)
-def test_an_agent_can_read_all_that_a_level_has_to_say(task: str) -> None:
-    config = preset("fast", [task])
-    states = jax.device_get(draw_pool(config.play.env, jax.random.key(0), 32).states)
-    for mission, keys, answers in zip(
-        states.level.mission, states.facts.keys, states.facts.answers, strict=True
-    ):
-        notebook = ReferenceNotebook(
-            VOCABULARY.decode(mission), config.n_gram, config.alpha, config.play.rules.capacity
-        )
-        for key, answer in zip(keys, answers, strict=True):
-            if key[0] != facts.UNUSED:
-                notebook.write(VOCABULARY.decode(answer))
-        assert len(notebook.sets[0]) - 1 <= config.size.notes
-        assert sum(map(len, notebook.sets.values())) <= config.play.rules.capacity

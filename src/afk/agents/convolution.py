@@ -1,8 +1,8 @@
-"""A convolution that stays fast when several networks are trained side by side under `jax.vmap`.
+"""A convolution for several networks that are trained side by side under `jax.vmap`.
 
-Batched over its weights, XLA's convolution becomes a grouped one, which runs at a fraction of the speed. Each
+Batched over its weights, XLA's convolution becomes a grouped one, a form that libraries serve less well. Each
 network's convolution is large enough to fill a device, so here they run one after another instead, while
-everything else is batched.
+everything else is batched. What this gains over grouped convolutions has not been measured yet.
 """
 
 from collections.abc import Callable

@@ -4,7 +4,8 @@ What it belongs to is written in the file's header, as JSON.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -34,7 +35,8 @@ def save(path: Path, tree: Any, description: Mapping[str, Any]) -> None:
 
 def read_description(path: Path) -> dict[str, Any]:
     """What `save` wrote beside the arrays; a ValueError if there is no such file or it is broken."""
-    return _read(path)[0]
+    with _open(path) as file:
+        return _describe(file)
 
 
 def load(path: Path, like: Tree, description: Mapping[str, Any] | None = None) -> Tree:
@@ -48,7 +50,9 @@ def load(path: Path, like: Tree, description: Mapping[str, Any] | None = None) -
     Returns:
         The pytree; a ValueError if the file is broken or of another shape or origin.
     """
-    found_description, found = _read(path)
+    with _open(path) as file:
+        found_description = _describe(file)
+        found = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
     wanted = _named(like)
     odd = [name for name in wanted if name not in found or found[name].shape != wanted[name].shape]
     odd += [name for name in found if name not in wanted]
@@ -78,17 +82,21 @@ def _check_same(path: Path, wanted: Any, found: Any) -> None:
             )
 
 
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """A file's description and arrays."""
+@contextmanager
+def _open(path: Path) -> Iterator[Any]:
+    """A file of arrays; a ValueError if there is none, or if it proves to be broken."""
     if not path.is_file():
         raise ValueError(f"there is no checkpoint {path}")
     try:
         with safe_open(path, framework="numpy") as file:
-            header = file.metadata() or {}
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
-        return {name: json.loads(value) for name, value in header.items()}, arrays
+            yield file
     except (SafetensorError, OSError, json.JSONDecodeError) as error:
         raise ValueError(f"the checkpoint {path} is broken: {error}") from error
+
+
+def _describe(file: Any) -> dict[str, Any]:
+    """What stands beside the arrays of an open file."""
+    return {name: json.loads(value) for name, value in (file.metadata() or {}).items()}
 
 
 def _named(tree: Any) -> dict[str, np.ndarray]:

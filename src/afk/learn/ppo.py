@@ -144,7 +144,7 @@ def update(
 ) -> tuple[Learner, Episodes, Losses]:
     """Collect experience and learn from it."""
     key, collect_key, learn_key = jax.random.split(learner.key, 3)
-    agent = _in_compute_precision(learner.agent, settings)
+    agent = in_compute_precision(learner.agent, settings)
 
     def piece(actors: Actors, key: jax.Array) -> tuple[Actors, tuple[jax.Array, Experience, Episodes]]:
         before = actors.memory
@@ -183,7 +183,7 @@ def advantages(
     return jax.lax.scan(back, jnp.zeros_like(last_value), (surprise, done), reverse=True)[1]
 
 
-def _in_compute_precision(agent: GridAgent, settings: Settings) -> GridAgent:
+def in_compute_precision(agent: GridAgent, settings: Settings) -> GridAgent:
     """The network as it computes."""
     if not settings.half_precision:
         return agent
@@ -244,7 +244,7 @@ def loss(agent: GridAgent, sequences: Sequences, settings: Settings, pace: Pace)
     """PPO's clipped loss on (pieces, bptt) sequences."""
     experience = jax.tree.map(lambda leaf: leaf.swapaxes(0, 1), sequences.experience)
     advantage, target = sequences.advantage.T, sequences.target.T
-    _, decision = _in_compute_precision(agent, settings)(
+    _, decision = in_compute_precision(agent, settings)(
         sequences.memory, experience.image, experience.reading, experience.starts
     )
     log_ratio = joint_log_probability(decision, experience.action) - experience.log_probability

@@ -5,7 +5,6 @@ some seconds and needs the `textworld` package; everything afterwards needs the 
 """
 
 import hashlib
-import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -25,7 +24,7 @@ from afk.envs.qtextworld.grammar import (
 )
 from afk.envs.qtextworld.things import PIECES
 from afk.envs.qtextworld.words import tokenise
-from afk.records import write_whole
+from afk.records import cache_folder, write_whole
 
 VERSION = "1"  # of the file; one with another version is made anew
 VARIANTS = 4096  # intros, and blocks of each piece
@@ -113,8 +112,8 @@ def fill_bank(templates: Templates, progress: Progress = lambda share: None) -> 
 
 
 def bank_path() -> Path:
-    """Where the bank is kept: in ``$XDG_CACHE_HOME/afk``, or ``~/.cache/afk``."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "afk" / "qtextworld.safetensors"
+    """Where the bank is kept."""
+    return cache_folder() / "qtextworld.safetensors"
 
 
 def prepare_bank(progress: Progress = lambda share: None) -> Bank:
