@@ -18,7 +18,8 @@ from rich.table import Table
 from afk.envs.base import Pool, draw_pool
 from afk.envs.qbabyai.minigrid import compare, random_actions
 from afk.envs.qbabyai.state import State
-from afk.envs.registry import make, task_names
+from afk.envs.qbabyai.tasks import paper_tasks
+from afk.envs.registry import make
 from afk.experiments.evaluate import expert as expert_actions
 from afk.records import write_json
 
@@ -35,7 +36,7 @@ def main() -> None:
     arguments = parser.parse_args()
     console = Console()
     rows = []
-    for name in track(task_names(), "comparing", console=console):
+    for name in track([task.name for task in paper_tasks()], "comparing", console=console):
         row, mismatches = _compare_task(name, steps=arguments.steps, seed=arguments.seed)
         rows.append(row)
         for line in mismatches[:5]:

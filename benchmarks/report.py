@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from statistics import mean, stdev
 
+from afk.bench import times_peer
+
 RESULTS = Path(__file__).parents[1] / "results"
 
 
@@ -14,7 +16,10 @@ def main() -> None:
 
 def _speeds() -> str:
     """Steps and levels a second by machine."""
-    lines = ["| task | machine | steps/s | x `minigrid` | levels/s |", "|---|---|---|---|---|"]
+    lines = [
+        "| task | machine | steps/s | against | levels/s | against |",
+        "|---|---|---|---|---|---|",
+    ]
     for path in sorted(RESULTS.glob("bench-env-*.json")):
         record = json.loads(path.read_text())
         machine = record["machine"]
@@ -24,35 +29,53 @@ def _speeds() -> str:
             else machine["device"]
         )
         for result in record["results"]:
-            peer = result["minigrid_steps_per_second"]
-            ratio = f"{result['steps_per_second'] / peer:,.0f}" if peer else "not there"
             lines.append(
-                f"| `{result['task']}` | {where} | {result['steps_per_second']:,.0f} | {ratio} "
-                f"| {result['levels_per_second']:,.0f} |"
+                f"| `{result['task']}` | {where} "
+                f"| {result['steps_per_second']:,.0f} | {times_peer(result, 'steps')} "
+                f"| {result['levels_per_second']:,.0f} | {times_peer(result, 'levels')} |"
             )
     return "\n".join(lines)
 
 
 def _worlds() -> str:
-    """What the expert and the comparison with Minigrid found, task by task."""
-    expert = {row["task"]: row for row in json.loads((RESULTS / "expert.json").read_text())["tasks"]}
-    parity = {row["task"]: row for row in json.loads((RESULTS / "parity.json").read_text())["tasks"]}
+    """What the expert and the comparisons with Minigrid and TextWorld found, task by task."""
+    comparisons = _comparisons()
     lines = [
-        "| task | good queries | levels the expert won | its steps | compared with Minigrid | differences |",
+        "| task | good queries | levels the expert won | its steps | compared | differences |",
         "|---|---|---|---|---|---|",
     ]
-    for name, row in expert.items():
-        won, compared = round(row["success"] * row["episodes"]), parity[name]
+    for row in _read("expert.json")["tasks"]:
+        won, (compared, differences) = round(row["success"] * row["episodes"]), comparisons[row["task"]]
         lines.append(
-            f"| `{name}` | {row['good_queries']:.0f} | {won:,} of {row['episodes']:,} "
-            f"| {row['episode_length']:.1f} | {compared['steps']:,} steps | {compared['mismatches']} |"
+            f"| `{row['task']}` | {row['good_queries']:.0f} | {won:,} of {row['episodes']:,} "
+            f"| {row['episode_length']:.1f} | {compared} | {differences} |"
         )
     return "\n".join(lines)
 
 
+def _comparisons() -> dict[str, tuple[str, int]]:
+    """What was compared with another engine, and how many differences there were, by task."""
+    found = {
+        row["task"]: (f"{row['steps']:,} steps with Minigrid", row["mismatches"])
+        for row in _read("parity.json")["tasks"]
+    }
+    rows = _read("textworld-parity.json")["tasks"]  # one for each way to play a task
+    for task in {row["task"] for row in rows}:
+        states, differences = (
+            sum(row[count] for row in rows if row["task"] == task) for count in ("states", "mismatches")
+        )
+        found[task] = f"{states:,} states with TextWorld", differences
+    return found
+
+
+def _read(name: str) -> dict:
+    """A record."""
+    return json.loads((RESULTS / name).read_text())
+
+
 def _level_one() -> str:
     """Agents on the tasks of level 1 beside the published numbers: means and deviations over seeds."""
-    published = json.loads((RESULTS / "published.json").read_text())
+    published = _read("published.json")
     lines = [
         "| task | agent | success | paper | length | paper | queries | F1 | steps a seed |",
         "|---|---|---|---|---|---|---|---|---|",

@@ -5,20 +5,43 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jax
 import pytest
 
+from afk.envs.base import draw_pool
+from afk.envs.qbabyai.solver import plan
+from afk.envs.qbabyai.text import describe_action
+from afk.envs.registry import make
+from afk.experiments.evaluate import fresh_keys
 
-def run(*arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+
+def run(
+    *arguments: str, folder: Path | None = None, typed: str | None = None
+) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "afk", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, cwd=folder)
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=300, check=False, cwd=folder, input=typed
+    )
 
 
 def test_tasks_are_listed() -> None:
     rows = json.loads(run("tasks", "--json").stdout)
-    assert len(rows) == 16
+    assert len(rows) == 20
+    assert [row["world"] for row in rows] == ["Q-BabyAI"] * 16 + ["Q-TextWorld"] * 4
     assert rows[8]["task"] == "qbabyai/danger+open-door"
     assert (rows[8]["rooms"], rows[8]["room_size"], rows[8]["max_steps"]) == (2, 7, 98)
     assert (rows[8]["good_queries"], rows[8]["early_termination"]) == (2, True)
+    assert rows[19] == {
+        "world": "Q-TextWorld",
+        "task": "qtextworld/take-2-cut",
+        "ingredients": 2,
+        "cut": True,
+        "cook": False,
+        "knife": "held",
+        "pieces": 5,
+        "max_steps": 20,
+        "good_queries": 4,
+    }
     shown = run("tasks").stdout
     assert all(row["task"] in shown for row in rows)
 
@@ -49,6 +72,9 @@ def test_the_expert_is_evaluated() -> None:
         (("eval", "pyproject.toml", "--task", "qbabyai/danger"), "is broken"),
         (("watch", "expert", "--task", "qbabyai/danger"), "there is no agent expert"),
         (("watch", "shipped", "--task", "qbabyai/danger", "--gif", "a.png"), "a.png"),
+        (("watch", "shipped", "--task", "qtextworld/take-1"), "is a task of Q-TextWorld; so far only"),
+        (("play", "qbabyai/dangre"), "did you mean qbabyai/danger"),
+        (("play", "qbabyai/danger", "--seed", "-1"), "--seed"),
         (("bench", "env", "--envs", "0"), "--envs"),
         (("bench", "train", "--preset", "slow"), "one of paper, fast, laptop"),
         (("sing",), "sing"),
@@ -74,6 +100,7 @@ def test_what_the_user_got_wrong_is_one_line(arguments: tuple[str, ...], said: s
         (("train", "qbabyai/danger", "qbabyai/danger"), "qbabyai/danger"),
         (("train", "--resume", "nowhere", "--agent", "query"), "leave out agent"),
         (("train", "qbabyai/dangre"), "did you mean"),
+        (("train", "qbabyai/danger", "qtextworld/take-1"), "qtextworld/take-1 is a task of Q-TextWorld"),
         (("train", "qbabyai/danger", "--preset", "slow"), "one of paper, fast"),
         (("train", "qbabyai/danger", "--agent", "akf"), "did you mean afk"),
         (("train", "qbabyai/danger", "--steps", "many"), "such as 500K or 20M"),
@@ -95,6 +122,17 @@ def test_a_shipped_agent_is_evaluated_and_watched(tmp_path: Path) -> None:
     done = run("watch", "shipped", "--task", "qbabyai/danger", "--seed", "1", "--gif", str(gif))
     assert done.returncode == 0, done.stderr
     assert "danger zone is" in done.stdout and gif.read_bytes().startswith(b"GIF89a")
+
+
+def test_a_level_is_solved_in_the_terminal() -> None:
+    states = draw_pool(make("qbabyai/danger"), fresh_keys(3)[0], 1).states
+    lines = [describe_action(action) for action in plan(jax.tree.map(lambda leaf: leaf[0], states))]
+    done = run("play", "qbabyai/danger", "--seed", "3", typed="\n".join(["help", "jump", *lines]))
+    assert done.returncode == 0, done.stderr
+    assert "~ tile, k key" in done.stdout and "cannot read 'jump'; write left, right" in done.stdout
+    assert 'The answer: "danger zone is' in done.stdout
+    assert f"success after {len(lines)} steps, score 0." in done.stdout
+    assert "questions 1, good ones 1 of 1" in done.stdout
 
 
 def test_speed_is_measured_and_explained() -> None:

@@ -15,11 +15,11 @@ from afk.envs.qbabyai.mixture import Mixture
 from afk.envs.qbabyai.solver import plan
 from afk.envs.qbabyai.state import State
 from afk.envs.qbabyai.tasks import Task
-from afk.envs.registry import find_task, make
+from afk.envs.registry import find_grid_task, make, make_grid
 
 # One task for each way to succeed, and a world that is larger than theirs in height and width.
 SMALL = tuple(
-    find_task(f"qbabyai/{name}") for name in ("object-in-box", "danger", "go-to-favorite", "open-door")
+    find_grid_task(f"qbabyai/{name}") for name in ("object-in-box", "danger", "go-to-favorite", "open-door")
 )
 MIXTURE = Mixture(*SMALL, Task("hall", FloorPlan(room_size=15), (Danger(),)))
 SIZES = jnp.array(MIXTURE.action_sizes)
@@ -177,11 +177,11 @@ def test_a_batch_plays_all_tasks_and_goes_on(pool: Pool[State]) -> None:
 
 def test_equal_mixtures_share_what_is_compiled() -> None:
     names = "qbabyai/danger", "qbabyai/open-door"
-    env, again, turned = make(*names), make(*names), make(*reversed(names))
+    env, again, turned = make_grid(*names), make(*names), make(*reversed(names))
     assert env == again and hash(env) == hash(again)
-    assert env != turned and env != make(names[0]) and env.tasks == tuple(map(find_task, names))
+    assert env != turned and env != make(names[0]) and env.tasks == tuple(map(find_grid_task, names))
     assert env.name == "qbabyai/danger + qbabyai/open-door"
-    assert make(names[0]).task == find_task(names[0])
+    assert make_grid(names[0]).task == find_grid_task(names[0])
 
 
 @pytest.mark.parametrize(
@@ -193,6 +193,9 @@ def test_equal_mixtures_share_what_is_compiled() -> None:
             "'qbabyai/danger' is given more than once",
         ),
         (("qbabyai/danger", "qbabyai/opendoor"), "did you mean qbabyai/open-door"),
+        (("qtextworld/take1",), "did you mean qtextworld/take-1"),
+        (("qbabyai/danger", "qtextworld/take-1"), "qtextworld/take-1 is a task of Q-TextWorld; so far only"),
+        (("qtextworld/take-1", "qtextworld/take-2"), "qtextworld/take-1 is a task of Q-TextWorld"),
     ],
 )
 def test_bad_names_are_refused(names: tuple[str, ...], message: str) -> None:

@@ -3,9 +3,11 @@
 import os
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import replace
 from importlib.util import find_spec
+from itertools import count, cycle
 from typing import Any
 
 import jax
@@ -13,13 +15,26 @@ import jax.numpy as jnp
 import numpy as np
 
 from afk.envs.base import Batch, Environment, Pool, StateT, TimeStep, advance, draw_pool, start_batch
-from afk.envs.qbabyai.environment import QBabyAI
-from afk.envs.qbabyai.state import State
+from afk.envs.qtextworld.bank import load_bank
+from afk.envs.qtextworld.environment import QTextWorld
 
 STEPS = 64  # steps in one call of a compiled loop
 _POOL = 4096
+_ALL = "all but drawing actions"
 _COPIED = 1 << 28  # bytes
 _COPIES = 16
+_PEERS = ("minigrid", "textworld")
+_PEER_LEVELS = 16  # that a peer plays in turn
+
+
+def default_tasks() -> tuple[str, ...]:
+    """A small and a large task of each world; none of Q-TextWorld where its texts are not to be had."""
+    tasks = ("qbabyai/object-in-box", "qbabyai/object-in-box+danger+go-to-favorite+open-door")
+    try:
+        load_bank()
+    except ValueError:
+        return tasks
+    return (*tasks, "qtextworld/take-1", "qtextworld/take-2-cut")
 
 
 def default_environments() -> int:
@@ -39,7 +54,7 @@ def describe_machine() -> dict[str, Any]:
     }
 
 
-def bench_environment(env: QBabyAI, *, environments: int, seconds: float) -> dict[str, Any]:
+def bench_environment(env: Environment[Any], *, environments: int, seconds: float) -> dict[str, Any]:
     """Steps a second with observations, oracle and auto-reset; where the time goes; levels a second.
 
     What bounds the speed is found by leaving parts out. The bandwidth is what the states take up, read and
@@ -47,14 +62,11 @@ def bench_environment(env: QBabyAI, *, environments: int, seconds: float) -> dic
     """
     pool = draw_pool(env, jax.random.key(0), _POOL)
     full, compiling = measure(steps_loop(env, pool, environments), seconds)
-    blind, _ = measure(steps_loop(_Blind(env.task), pool, environments), seconds)
-    endless, _ = measure(steps_loop(env, pool, environments, auto_reset=False), seconds)
-    idle, _ = measure(steps_loop(env, pool, environments, step=False), seconds)
-    saved = {
-        "view": 1 - blind / full,
-        "auto-reset": 1 - endless / full,
-        "all but drawing actions": 1 - idle / full,
-    }
+    fields = {"text": "text", "instruction": "mission"} if isinstance(env, QTextWorld) else {"view": "image"}
+    less = {part: steps_loop(_without(env, field), pool, environments) for part, field in fields.items()}
+    less["auto-reset"] = steps_loop(env, pool, environments, auto_reset=False)
+    less[_ALL] = steps_loop(env, pool, environments, step=False)
+    saved = {part: 1 - measure(loop, seconds)[0] / full for part, loop in less.items()}
     per_step = full / (STEPS * environments)
     state_bytes = sum(leaf.nbytes for leaf in jax.tree.leaves(pool)) / pool.size
     return {
@@ -70,43 +82,97 @@ def bench_environment(env: QBabyAI, *, environments: int, seconds: float) -> dic
     }
 
 
+def largest_part(result: dict[str, Any]) -> tuple[str, float]:
+    """The part that takes most of the time `bench_environment` found, and its share."""
+    saved = result["time_saved_without"]
+    part = max(saved.keys() - {_ALL}, key=lambda name: saved[name])
+    return part, saved[part]
+
+
 def explain_bound(result: dict[str, Any]) -> str:
     """What bounds the speed that `bench_environment` found, in a sentence."""
     traffic = result["bandwidth"] / result["copy_bandwidth"]
-    saved = result["time_saved_without"]
-    part = max(("view", "auto-reset"), key=lambda name: saved[name])
+    part, share = largest_part(result)
     by = "memory" if traffic > 0.5 else f"computing, most of all the {part}"
-    without = f"without the {part} {saved[part]:.0%} of the time is saved"
+    without = f"without the {part} {share:.0%} of the time is saved"
     return f"bound by {by} ({without}); memory traffic is {traffic:.0%} of a copy's"
 
 
-def bench_peer(env: QBabyAI, *, seconds: float) -> float | None:
-    """Steps a second of the same levels in the `minigrid` package, or nothing where it is not installed."""
+def bench_peer(env: Environment[Any], *, seconds: float) -> dict[str, float | None]:
+    """Steps a second of another package's engine in one process, or nothing where it is not installed.
+
+    `minigrid` plays the same levels of Q-BabyAI. `textworld` plays games of Q-TextWorld that its own maker
+    makes; how many it makes a second is measured too.
+    """
+    rng = np.random.default_rng(0)
+    if isinstance(env, QTextWorld):
+        names = "textworld_steps_per_second", "textworld_levels_per_second"
+        if find_spec("textworld") is None:
+            return dict.fromkeys(names)
+        from afk.envs.qtextworld.maker import make_game
+
+        steps, seeds = _play_textworld(env, rng), count()
+        rates = _rate(lambda: next(steps), seconds), _rate(lambda: make_game(env.task, next(seeds)), seconds)
+        return dict(zip(names, rates, strict=True))
     if find_spec("minigrid") is None:
-        return None
+        return {"minigrid_steps_per_second": None}
     from afk.envs.qbabyai.minigrid import MinigridReference
 
-    pool = draw_pool(env, jax.random.key(0), 16)
-    levels = [jax.tree.map(lambda leaf, index=index: leaf[index], pool.states) for index in range(pool.size)]
-    games = [MinigridReference(level) for level in levels]
-    rng = np.random.default_rng(0)
-    steps, start = 0, time.perf_counter()
-    while time.perf_counter() - start < seconds:
-        game = games[steps % len(games)]
-        game.step(int(rng.integers(7)))
-        steps += 1
-    return steps / (time.perf_counter() - start)
+    states = env.draw_many(jax.random.key(0), _PEER_LEVELS)
+    levels = [jax.tree.map(lambda leaf, index=index: leaf[index], states) for index in range(_PEER_LEVELS)]
+    games = cycle([MinigridReference(level) for level in levels])
+    return {"minigrid_steps_per_second": _rate(lambda: next(games).step(int(rng.integers(7))), seconds)}
 
 
-class _Blind(QBabyAI):
-    """The same world with nothing to see, to time the view by its absence."""
+def times_peer(result: dict[str, Any], what: str) -> str:
+    """How much faster steps or levels are than the peer's, ``145 x minigrid``; a dash if it was not there."""
+    for peer in _PEERS:
+        if theirs := result.get(f"{peer}_{what}_per_second"):
+            return f"{result[f'{what}_per_second'] / theirs:,.0f} x {peer}"
+    return "-"
 
-    def step(self, state: State, action: jax.Array) -> tuple[State, TimeStep]:
-        """Step, and show a blank image."""
-        state, time_step = super().step(state, action)
+
+def _play_textworld(env: QTextWorld, rng: np.random.Generator) -> Iterator[Any]:
+    """Steps in TextWorld's engine, one game after the other.
+
+    The commands can be carried out: the engine refuses others before it does what takes it time.
+    """
+    from afk.envs.qtextworld.maker import make_game
+    from afk.envs.qtextworld.reference import Reference
+
+    engine = Reference(env.task, env.vocabulary)
+    for game in cycle([make_game(env.task, seed) for seed in range(_PEER_LEVELS)]):
+        engine.reset(game)
+        is_over = False
+        while not is_over and (possible := engine.commands):
+            step = engine.step(possible[rng.integers(len(possible))])
+            yield step
+            is_over = step.terminated or step.truncated
+
+
+def _rate(act: Callable[[], Any], seconds: float) -> float:
+    """Calls a second, after the first."""
+    act()
+    calls, start = 0, time.perf_counter()
+    while (spent := time.perf_counter() - start) < seconds:
+        act()
+        calls += 1
+    return calls / spent
+
+
+def _without(env: Environment[Any], part: str) -> Environment[Any]:
+    """The same world with a part of the observation left blank, to time that part by its absence."""
+
+    def step(state: Any, action: jax.Array) -> tuple[Any, TimeStep]:
+        state, time_step = env.step(state, action)
         seen = time_step.observation
-        blank = jnp.broadcast_to(state.direction.astype(jnp.uint8), seen.image.shape)
-        return state, replace(time_step, observation=replace(seen, image=blank))
+        shown = getattr(seen, part)
+        blank = jnp.broadcast_to(time_step.tally.steps.astype(shown.dtype), shown.shape)
+        return state, replace(time_step, observation=replace(seen, **{part: blank}))
+
+    less = copy(env)
+    less.step = step
+    return less
 
 
 def steps_loop(
@@ -149,7 +215,7 @@ def steps_loop(
     return go_on
 
 
-def _levels_per_second(env: QBabyAI, seconds: float) -> float:
+def _levels_per_second(env: Environment[Any], seconds: float) -> float:
     """Sound levels drawn a second, in bulk."""
     count = 1024 if jax.default_backend() == "cpu" else 16384
     draw = jax.jit(lambda key: jax.vmap(env.draw)(jax.random.split(key, count)))

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
-from rich.table import Column, Table
+from rich.table import Table
 
-from afk.cli_bench import JsonOption, TaskOption, bench_app, make_console
+from afk import cli_tasks
+from afk.cli_bench import JsonOption, SeedOption, TaskOption, bench_app, make_console
 from afk.records import cache_folder
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ app = typer.Typer(
 app.add_typer(bench_app, name="bench")
 textworld_app = typer.Typer(help="What Q-TextWorld needs.", no_args_is_help=True)
 app.add_typer(textworld_app, name="textworld")
+app.command()(cli_tasks.tasks)
+app.command()(cli_tasks.play)
 
 AgentArgument = Annotated[
     str,
@@ -36,52 +39,6 @@ AgentArgument = Annotated[
 AnyTaskOption = Annotated[
     bool, typer.Option("--any-task", help="Let an agent play a task it was not trained on.")
 ]
-SeedOption = Annotated[
-    int, typer.Option("--seed", min=0, max=2**32 - 1, help="What the levels are drawn with.")
-]
-
-
-@app.command()
-def tasks(as_json: JsonOption = False) -> None:
-    """List the tasks."""
-    from afk.envs.registry import find_task, task_names
-
-    rows = [
-        {
-            "task": task.name,
-            "symbol": task.symbol,
-            "rooms": task.plan.rooms,
-            "room_size": task.plan.room_size,
-            "max_steps": task.max_steps,
-            "good_queries": len(task.questions),
-            "early_termination": task.ends_early,
-            "questions": list(task.questions),
-        }
-        for task in map(find_task, task_names())
-    ]
-    if as_json:
-        print(json.dumps(rows, indent=2))
-        return
-    table = Table(
-        Column("task", no_wrap=True),
-        "",
-        "rooms",
-        "size",
-        "max steps",
-        "|Q_t|",
-        "ends early",
-        "good queries",
-    )
-    for row in rows:
-        table.add_row(
-            *(
-                str(row[name])
-                for name in ("task", "symbol", "rooms", "room_size", "max_steps", "good_queries")
-            ),
-            "yes" if row["early_termination"] else "no",
-            ", ".join(row["questions"]),
-        )
-    make_console().print(table)
 
 
 @app.command()
@@ -170,6 +127,8 @@ def evaluate(
         chunks = play(env, POLICIES[agent], episodes=episodes, seed=seed)
     else:
         found = find_agent(agent, (task,), any_task=any_task)
+        if found.config.play.env.action_sizes != env.action_sizes:
+            raise ValueError(f"{agent} was trained with other actions than {task} has: it cannot play it")
         summary |= {"variant": found.config.agent, "trained_with_seed": found.seed}
         chunks = play_agent(replace(found.config.play, env=env), found.network, episodes=episodes, seed=seed)
     chunks = track(chunks, f"{agent} on {task}", console=Console(stderr=True), transient=True, total=None)
@@ -198,11 +157,11 @@ def watch(
     any_task: AnyTaskOption = False,
 ) -> None:
     """Watch an agent think: what it sees, does, asks, is told and notes, step by step."""
-    from afk.envs.registry import make
+    from afk.envs.registry import make_grid
     from afk.experiments.shelf import find_agent
     from afk.experiments.watch import check_gif, record_episode, show_episode, write_gif
 
-    env = make(task)
+    env = make_grid(task)
     if gif is not None:
         check_gif(gif)
     found = find_agent(agent, (task,), any_task=any_task)

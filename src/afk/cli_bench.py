@@ -6,12 +6,15 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 bench_app = typer.Typer(help="Measure speed.", no_args_is_help=True)
 
 TaskOption = Annotated[str, typer.Option("--task", help="A task's name; `afk tasks` lists them.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+SeedOption = Annotated[
+    int, typer.Option("--seed", min=0, max=2**32 - 1, help="What the levels are drawn with.")
+]
 
 
 def make_console() -> Console:
@@ -32,33 +35,35 @@ def bench_env(
 ) -> None:
     """Steps a second with observations, oracle and auto-reset, and levels drawn a second."""
     from afk import bench
-    from afk.envs.registry import find_task, make
+    from afk.envs.registry import make
 
-    names = task or ["qbabyai/object-in-box", "qbabyai/object-in-box+danger+go-to-favorite+open-door"]
-    envs = [make(find_task(name).name) for name in names]
+    envs = [make(name) for name in task or bench.default_tasks()]
     machine = bench.describe_machine()
     results = []
     for env in envs:
         result = bench.bench_environment(
             env, environments=environments or bench.default_environments(), seconds=seconds
         )
-        results.append(result | {"minigrid_steps_per_second": bench.bench_peer(env, seconds=seconds)})
+        results.append(result | bench.bench_peer(env, seconds=seconds))
     if as_json:
         print(json.dumps({"machine": machine, "results": results}, indent=2))
         return
     table = Table(
-        "task", "envs", "steps/s", "x minigrid", "levels/s", "compile s", "time in view", "GB/s of copy's"
+        Column("task", overflow="fold"),
+        *("envs", "steps/s", "against", "levels/s", "against", "compile s", "most time in"),
+        "GB/s of copy's",
     )
     for result in results:
-        peer = result["minigrid_steps_per_second"]
+        part, share = bench.largest_part(result)
         table.add_row(
             result["task"],
             f"{result['environments']:,}",
             f"{result['steps_per_second']:,.0f}",
-            f"{result['steps_per_second'] / peer:,.0f}" if peer else "-",
+            bench.times_peer(result, "steps"),
             f"{result['levels_per_second']:,.0f}",
+            bench.times_peer(result, "levels"),
             f"{result['compile_seconds']:.1f}",
-            f"{result['time_saved_without']['view']:.0%}",
+            f"{part}, {share:.0%}",
             f"{result['bandwidth'] / 1e9:.1f} of {result['copy_bandwidth'] / 1e9:.0f}",
         )
     make_console().print(table, machine)

@@ -9,13 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from afk.agents.agent import Size
 from afk.agents.encoders import CELL_FEATURES, NoteEncoder
 from afk.agents.grid_agent import (
     ACT,
     ASK,
     Decision,
     GridAgent,
-    Size,
     joint_log_probability,
     sample,
     weighted_entropy,

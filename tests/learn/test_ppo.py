@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from afk.agents.grid_agent import ASK, GridAgent, Size, joint_log_probability
+from afk.agents.agent import Size
+from afk.agents.grid_agent import ASK, GridAgent, joint_log_probability
 from afk.agents.notebook import Notebook, NoteTaking, write
 from afk.agents.reading import Reading, read_focus
 from afk.agents.variants import VARIANTS
@@ -120,7 +121,7 @@ def test_advantages_are_as_defined() -> None:
     last_value = generator.normal(size=shape[1]).astype(np.float32)
     blank = jnp.zeros(shape)
     experience = Experience(
-        image=blank,
+        seen=blank,
         reading=Reading(blank, blank),
         starts=blank,
         action=blank,
@@ -152,7 +153,7 @@ def nearly_out_of_time(agent: GridAgent, pool: Pool) -> Actors:
     told = jnp.asarray(VOCABULARY.encode("danger zone is blue", RESPONSE_LENGTH))
     notebooks, grew = jax.vmap(lambda notebook: write(notebook, told, rules=RULES))(actors.notebooks)
     assert grew.all()
-    now = ENV.task.max_steps - 2 - jnp.arange(ENVIRONMENTS)
+    now = ENV.max_steps - 2 - jnp.arange(ENVIRONMENTS)
     batch = eqx.tree_at(lambda each: each.states.step, actors.batch, now)
     memory = jax.random.normal(jax.random.key(5), actors.memory.shape)
     return Actors(batch, notebooks, memory, jnp.zeros_like(actors.starts))
@@ -202,7 +203,7 @@ def test_experience_is_what_happens_when_its_actions_are_played_by_hand(agent: G
             while now < STEPS and not done:
                 then = at(experience, now, index)
                 assert then.starts == starts
-                np.testing.assert_array_equal(then.image, seen.image)
+                np.testing.assert_array_equal(then.seen, seen.seen)
                 notes = {tuple(VOCABULARY.decode(row).split()) for row in then.reading.notes if row.any()}
                 assert tuple(VOCABULARY.decode(then.reading.instruction).split()) == clean(instruction)
                 assert notes == notebook.sets[0] - {clean(instruction)}

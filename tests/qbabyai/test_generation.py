@@ -115,6 +115,9 @@ class Dice(Environment[Roll]):
     def observe(self, state: Roll) -> jax.Array:
         return -state.number
 
+    def scatter(self, state: Roll, key: jax.Array) -> Roll:
+        raise NotImplementedError
+
     def step(self, state: Roll, action: jax.Array) -> tuple[Roll, TimeStep]:
         raise NotImplementedError
 

@@ -12,6 +12,7 @@ from afk.envs import registry
 from afk.envs.base import Pool, draw_pool
 from afk.envs.qbabyai import cells, view
 from afk.envs.qbabyai.state import State
+from afk.envs.qbabyai.tasks import paper_tasks
 from afk.envs.qbabyai.words import NAMES as ALL_NAMES
 from afk.envs.qbabyai.words import UNKNOWN as DONT_KNOW
 from afk.envs.qbabyai.words import VOCABULARY
@@ -80,7 +81,11 @@ def levels(pool: tuple[str, Pool[State]]) -> Levels:
 
 
 def test_the_tasks_are_those_of_the_paper() -> None:
-    assert {f"qbabyai/{name}" for name in PAPER} == set(registry.task_names())
+    assert (
+        {f"qbabyai/{name}" for name in PAPER}
+        == {task.name for task in paper_tasks()}
+        < set(registry.task_names())
+    )
     assert len(PAPER) == 16
 
 
@@ -104,7 +109,7 @@ def test_a_task_is_as_the_paper_has_it(name: str) -> None:
         "object-in-box+danger+go-to-favorite+open-door": (9, 7, 7, True),
         "object-in-box+danger-two-rooms": (2, 7, 5, True),
     }[name]
-    task, expected = registry.find_task(f"qbabyai/{name}"), PAPER[name]
+    task, expected = registry.find_grid_task(f"qbabyai/{name}"), PAPER[name]
     assert (task.plan.rooms, task.plan.room_size, task.ends_early) == (rooms, room_size, ends_early)
     assert (task.plan.rows, task.plan.columns) == (expected.rows, expected.columns)
     assert task.max_steps == room_size**2 * rooms

@@ -5,7 +5,13 @@ import numpy as np
 import pytest
 
 from afk.envs.qbabyai import cells
-from afk.envs.qbabyai.text import describe_action, describe_observation, describe_state, draw_map
+from afk.envs.qbabyai.text import (
+    describe_action,
+    describe_observation,
+    describe_state,
+    draw_map,
+    read_action,
+)
 from afk.envs.qbabyai.words import VOCABULARY
 from afk.envs.registry import make
 
@@ -76,3 +82,39 @@ def test_actions_in_words() -> None:
     assert describe_action(np.array([0, 2, 0, 0, 0])) == "forward"
     assert describe_action(np.array([1, 0, *VOCABULARY.query("where blue ball")])) == 'ask "where blue ball"'
     assert describe_action(np.array([1, 0, *VOCABULARY.query("what key")])) == 'ask "what key"'
+
+
+def test_actions_are_read_as_they_are_described() -> None:
+    for action in range(len(cells.ACTIONS)):
+        assert read_action(describe_action(np.array([0, action, 0, 0, 0]))).tolist() == [0, action, 0, 0, 0]
+    rng = np.random.default_rng(0)
+    for query in rng.integers(0, (2, 22, 24), (200, 3)).tolist():
+        assert read_action(describe_action(np.array([1, 0, *query]))).tolist() == [1, 0, *query]
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("Where is the blue ball?", "where blue ball"),
+        ("what's Mary's toy", "what mary toy"),
+        ("ask what danger zone", "what danger zone"),
+        ("where kitchen", "where kitchen"),
+    ],
+)
+def test_questions_may_be_asked_as_people_do(said: str, meant: str) -> None:
+    assert read_action(said).tolist() == [1, 0, *VOCABULARY.query(meant)]
+
+
+@pytest.mark.parametrize(
+    ("said", "refusal"),
+    [
+        ("", "cannot read ''; write left, right, forward"),
+        ("jump", "or a question such as `where red ball`"),
+        ("where", "a query is <func, adj, noun>"),
+        ("where purple cow", "'cow' does not fit"),
+    ],
+)
+def test_what_is_no_action_is_explained(said: str, refusal: str) -> None:
+    with pytest.raises(ValueError, match=refusal) as error:
+        read_action(said)
+    assert "\n" not in str(error.value)

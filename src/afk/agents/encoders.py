@@ -1,18 +1,47 @@
 """Encoders: what is seen (f_obs), what is read (f_note), and a set of notes as a whole (f_set).
 
-Modules here work on batches: (n, ...) arrays. Lookups are one-hot products, whose gradients are products too;
-scattered additions are slow on some devices.
+Modules here work on batches: (n, ...) arrays.
 """
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from afk.agents.convolution import Convolution
+from afk.agents.agent import Size
+from afk.agents.convolution import Convolution, convolve
+from afk.agents.reading import Reading
 from afk.language import PAD
 
+_MANY_NOTES = 16_384  # from so many on it is faster to look for the distinct ones first
 VIEW = 7  # cells along the view
 CELL_FEATURES = (13, 6, 3, 4)  # types, colours, states and directions of a cell's four channels
+
+
+@jax.custom_vjp
+def look_up(index: jax.Array, table: jax.Array) -> jax.Array:
+    """Rows of a (rows, width) table by (...,) indices."""
+    return table[index]
+
+
+def _looked_up(index: jax.Array, table: jax.Array) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
+    return table[index], (index, table)
+
+
+def _look_back(saved: tuple[jax.Array, jax.Array], gradient: jax.Array) -> tuple[None, jax.Array]:
+    """Added up by product where additions that are scattered are slow and in no fixed order."""
+    index, table = saved
+    index, gradient = index.reshape(-1), gradient.reshape(-1, table.shape[1])
+
+    def scatter(index: jax.Array, gradient: jax.Array) -> jax.Array:
+        return jnp.zeros_like(table).at[index].add(gradient)
+
+    def multiply(index: jax.Array, gradient: jax.Array) -> jax.Array:
+        return jax.nn.one_hot(index, len(table), dtype=gradient.dtype).T @ gradient
+
+    return None, jax.lax.platform_dependent(index, gradient, cpu=scatter, default=multiply)
+
+
+look_up.defvjp(_looked_up, _look_back)
 
 
 class Linear(eqx.Module):
@@ -56,8 +85,15 @@ class ViewEncoder(eqx.Module):
             jax.nn.one_hot(image[..., channel], size, dtype=self.embedding.dtype)
             for channel, size in enumerate(CELL_FEATURES)
         ]
-        x = jnp.concatenate(hot, -1) @ self.embedding + self.places
-        for convolution in self.convolutions:
+        seen = jnp.concatenate(hot, -1)
+        if not self.convolutions:
+            return seen @ self.embedding + self.places
+        # Nothing bends between the embedding and the first convolution: together they are one convolution of
+        # the few symbols there are.
+        first, *others = self.convolutions
+        weight = jnp.einsum("sw,klwo->klso", self.embedding, first.weight)
+        x = jax.nn.relu(convolve(seen, weight) + first(self.places[None]))
+        for convolution in others:
             x = jax.nn.relu(convolution(x))
         return x
 
@@ -80,7 +116,7 @@ class NoteEncoder(eqx.Module):
         # The input side of the GRU depends on the word alone: it is computed once for every word there is.
         table = self.inputs(self.embedding)
         dtype = table.dtype
-        projected = jax.nn.one_hot(tokens.T, len(table), dtype=dtype) @ table
+        projected = look_up(tokens.T, table)
 
         def read(state: jax.Array, word: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
             projection, used = word
@@ -93,7 +129,9 @@ class NoteEncoder(eqx.Module):
             return state, state
 
         start = jnp.zeros((len(tokens), self.hidden.weight.shape[0]), dtype)
-        last, every = jax.lax.scan(read, start, (projected, (tokens != PAD).T))
+        # Unrolled, there is less to start on a GPU; a CPU would compute much of it twice.
+        unroll = jax.default_backend() != "cpu"
+        last, every = jax.lax.scan(read, start, (projected, (tokens != PAD).T), unroll=unroll)
         return every.swapaxes(0, 1), last
 
     def shared(self, tokens: jax.Array, distinct: int) -> tuple[jax.Array, jax.Array]:
@@ -134,3 +172,25 @@ class SetEncoder(eqx.Module):
         for layer in self.layers:
             notes = jax.nn.relu(layer(notes))
         return jnp.where(used[..., None], notes, 0).max(1)
+
+
+def read_notes(
+    note: NoteEncoder, notes: SetEncoder, reading: Reading, size: Size
+) -> tuple[jax.Array, jax.Array]:
+    """Word encodings h_w (n, words, width) of the instruction and all notes, and h_s (n, width)."""
+    count = len(reading.instruction)
+    instruction_words, instruction = note(reading.instruction[:, : size.instruction_words])
+    rows = reading.notes.reshape(-1, size.note_words)
+    is_shared = size.distinct_notes and len(rows) >= _MANY_NOTES
+    note_words, encoded = note.shared(rows, size.distinct_notes) if is_shared else note(rows)
+    h_w = jnp.concatenate([instruction_words, note_words.reshape(count, -1, size.width)], 1)
+    every = jnp.concatenate([instruction[:, None], encoded.reshape(count, -1, size.width)], 1)
+    used = jnp.pad(reading.notes[..., 0] != PAD, ((0, 0), (1, 0)), constant_values=True)
+    return h_w, notes(every, used)
+
+
+def words_of(reading: Reading, size: Size) -> jax.Array:
+    """The tokens that h_w of `read_notes` encodes: (n, words) int32."""
+    instruction = reading.instruction[:, : size.instruction_words]
+    notes = reading.notes.reshape(len(instruction), -1)
+    return jnp.concatenate([instruction, notes], 1).astype(jnp.int32)

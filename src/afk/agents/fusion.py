@@ -47,3 +47,19 @@ class Recurrence(eqx.Module):
         kept = jax.nn.sigmoid(forget + 1) * kept + jax.nn.sigmoid(write) * jnp.tanh(candidate)
         shown = jax.nn.sigmoid(show) * jnp.tanh(kept)
         return jnp.stack([shown, kept], 1).astype(state.dtype)
+
+    def remember(
+        self, state: jax.Array, projected: jax.Array, starts: jax.Array
+    ) -> tuple[jax.Array, jax.Array]:
+        """Go through (steps, n, 4 * width) inputs; an episode starts with a fresh state.
+
+        Returns:
+            The state after the last step, and what is shown at each: (steps, n, width).
+        """
+
+        def step(state: jax.Array, then: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+            projection, is_start = then
+            state = self(jnp.where(is_start[:, None, None], 0, state), projection)
+            return state, state[:, 0]
+
+        return jax.lax.scan(step, state.astype(projected.dtype), (projected, starts))

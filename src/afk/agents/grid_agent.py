@@ -1,57 +1,30 @@
 """The agent for Q-BabyAI (paper, section 3 and appendix B.1): from what is seen and read to five heads."""
 
-from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from afk.agents.encoders import VIEW, Linear, NoteEncoder, SetEncoder, ViewEncoder, normalise
+from afk.agents.agent import Agent, Judgement, Size
+from afk.agents.encoders import (
+    VIEW,
+    Linear,
+    NoteEncoder,
+    SetEncoder,
+    ViewEncoder,
+    normalise,
+    read_notes,
+    words_of,
+)
 from afk.agents.fusion import FilmBlock, Recurrence
 from afk.agents.heads import Perceptron, Pointer, entropy, log_probability
 from afk.agents.reading import Reading
 from afk.agents.variants import Variant
-from afk.language import PAD, Vocabulary
+from afk.language import Vocabulary
 
 ACT, ASK = 0, 1  # what the switch chooses
-
-
-@dataclass(frozen=True)
-class Size:
-    """How large the network is; the defaults are the paper's.
-
-    Attributes:
-        width: l, channels of the convolutions and units of the GRU and the LSTM.
-        head: units of the heads' hidden layers.
-        view_layers: convolutions before what is seen meets what is read.
-        film_blocks: FiLM blocks, of two convolutions each.
-        kernel: cells along a convolution's side; with 1 they are matrix products, which a CPU is quick at.
-        places: whether the view is read out by a layer over all its cells; by its maximum otherwise.
-        instruction_words: words of the instruction that are read.
-        notes: notes that are read beside it.
-        note_words: words of a note that are read.
-        distinct_notes: how many distinct notes a batch may hold; each is encoded once. With 0, every note of
-            every step is encoded on its own, which is faster on a CPU.
-    """
-
-    width: int = 128
-    head: int = 64
-    view_layers: int = 2
-    film_blocks: int = 2
-    kernel: int = 3
-    places: bool = False
-    instruction_words: int = 16
-    notes: int = 20
-    note_words: int = 5
-    distinct_notes: int = 256
-
-    def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            least = 0 if name in ("view_layers", "film_blocks", "places", "distinct_notes") else 1
-            if value < least:
-                raise ValueError(f"the network's {name} is at least {least}, not {value}")
 
 
 class Decision(NamedTuple):
@@ -68,7 +41,7 @@ class Decision(NamedTuple):
     value: jax.Array
 
 
-class GridAgent(eqx.Module):
+class GridAgent(Agent):
     """Encoders, aggregator, heads and critic; batches of sequences in, decisions out."""
 
     view: ViewEncoder
@@ -119,50 +92,31 @@ class GridAgent(eqx.Module):
         return jnp.zeros((count, 2, self.size.width))
 
     def __call__(
-        self, state: jax.Array, image: jax.Array, reading: Reading, starts: jax.Array
+        self, state: jax.Array, seen: jax.Array, reading: Reading, starts: jax.Array
     ) -> tuple[jax.Array, Decision]:
-        """Go through sequences of observations.
-
-        Args:
-            state: (n, 2, width), the LSTM's state before the first step.
-            image: (steps, n, 7, 7, 4) uint8.
-            reading: what is read at each step, with leading axes (steps, n).
-            starts: (steps, n) bool, whether an episode starts at this step, with a fresh state.
-
-        Returns:
-            The state after the last step, and decisions with leading axes (steps, n).
-        """
+        """See `Agent`; the memory is (n, 2, width), and what is seen (steps, n, 7, 7, 4) uint8."""
         steps, count = starts.shape
-        image, reading = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (image, reading))
-        h_w, h_s = self._read(reading)
-        seen = self.view(image)
+        image, reading = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (seen, reading))
+        h_w, h_s = read_notes(self.note, self.notes, reading, self.size)
+        view = self.view(image)
         for block in self.film:
-            seen = block(seen, h_s)
-        pooled = seen.max((1, 2)) if self.readout is None else self.readout(seen.reshape(len(seen), -1))
+            view = block(view, h_s)
+        pooled = view.max((1, 2)) if self.readout is None else self.readout(view.reshape(len(view), -1))
         projected = self.recurrence.inputs(normalise(pooled)).reshape(steps, count, -1)
 
-        def remember(state: jax.Array, step: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-            projection, is_start = step
-            state = self.recurrence(jnp.where(is_start[:, None, None], 0, state), projection)
-            return state, state[:, 0]
-
-        state, h_x = jax.lax.scan(remember, state.astype(projected.dtype), (projected, starts))
+        state, h_x = self.recurrence.remember(state, projected, starts)
         decision = self._decide(h_x.reshape(steps * count, -1), h_w, reading)
         return state, jax.tree.map(lambda leaf: leaf.reshape(steps, count, *leaf.shape[1:]), decision)
 
-    def _read(self, reading: Reading) -> tuple[jax.Array, jax.Array]:
-        """Word encodings h_w (n, words, width) of the instruction and all notes, and h_s (n, width)."""
-        size = self.size
-        count = len(reading.instruction)
-        instruction = reading.instruction[:, : size.instruction_words]
-        notes = reading.notes.reshape(-1, size.note_words)
-        encode = partial(self.note.shared, distinct=size.distinct_notes) if size.distinct_notes else self.note
-        instruction_words, instruction = encode(instruction)
-        note_words, notes = encode(notes)
-        h_w = jnp.concatenate([instruction_words, note_words.reshape(count, -1, size.width)], 1)
-        notes = jnp.concatenate([instruction[:, None], notes.reshape(count, -1, size.width)], 1)
-        used = jnp.pad(reading.notes[..., 0] != PAD, ((0, 0), (1, 0)), constant_values=True)
-        return h_w, self.notes(notes, used)
+    def choose(self, thoughts: Decision, key: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Draw ``<switch, physical, func, adj, noun>``, (..., 5) int32; see `Agent`."""
+        action = sample(thoughts, key)
+        return action, joint_log_probability(thoughts, action)
+
+    def judge(self, thoughts: Decision, action: jax.Array, *, pays_for_asking: bool) -> Judgement:
+        """See `Agent`."""
+        entropies = weighted_entropy(thoughts, pays_for_asking=pays_for_asking)
+        return Judgement(joint_log_probability(thoughts, action), *entropies)
 
     def _decide(self, h_x: jax.Array, h_w: jax.Array, reading: Reading) -> Decision:
         """The heads on (n, width) features."""
@@ -173,9 +127,7 @@ class GridAgent(eqx.Module):
             return Decision(only_act, physical, None, None, None, value)
         switch = jax.nn.log_softmax(self.switch(h_x))
         function = jax.nn.log_softmax(self.function(h_x))
-        tokens = reading.instruction[:, : self.size.instruction_words]
-        tokens = jnp.concatenate([tokens, reading.notes.reshape(len(h_x), -1)], 1).astype(jnp.int32)
-        words = self.vocabulary
+        tokens, words = words_of(reading, self.size), self.vocabulary
         adjective = _say(
             self.adjective, h_x, h_w, tokens - words.token(words.adjectives[0]), len(words.adjectives)
         )
@@ -194,11 +146,12 @@ def _say(
 
 def sample(decision: Decision, key: jax.Array) -> jax.Array:
     """Draw actions ``<switch, physical, func, adj, noun>``: (..., 5) int32."""
-    keys = jax.random.split(key, 5)
-    choices = [
-        jnp.zeros(decision.value.shape, jnp.int32) if logits is None else jax.random.categorical(each, logits)
-        for each, logits in zip(keys, decision[:5], strict=True)
-    ]
+    shape = decision.value.shape
+    heads = [jnp.zeros((*shape, 1)) if logits is None else logits for logits in decision[:5]]
+    ends = np.cumsum([logits.shape[-1] for logits in heads])
+    # One draw for all heads: on a device, each has its price.
+    noise = jnp.split(jax.random.gumbel(key, (*shape, ends[-1])), ends[:-1], -1)
+    choices = [jnp.argmax(logits + each, -1) for logits, each in zip(heads, noise, strict=True)]
     return jnp.stack(choices, -1).astype(jnp.int32)
 
 

@@ -11,7 +11,7 @@ observation, and the batch holds the first observation of the next.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Generic, TypeVar
 
 import equinox as eqx
@@ -86,13 +86,25 @@ class Environment(ABC, Generic[StateT]):
         name: what it is registered as.
         vocabulary: the words of its queries and answers.
         action_sizes: how many values each component of an action takes.
+        max_steps: steps until an episode is cut off, at most.
         turns: levels in bulk are of so many tasks in turn.
+        glue: words that carry no meaning of their own; notes leave them out.
+        breaks: tokens that end a clause.
+        clauses: how many clauses an answer has at most.
+        no_answer: words that only an answer without knowledge holds.
+        sentence_length: tokens of an instruction or an answer, at most.
     """
 
     name: str
     vocabulary: Vocabulary
     action_sizes: tuple[int, ...]
+    max_steps: int
     turns: int = 1
+    glue: tuple[str, ...]
+    breaks: tuple[str, ...]
+    clauses: int
+    no_answer: tuple[str, ...]
+    sentence_length: int
 
     @abstractmethod
     def draw(self, key: jax.Array) -> tuple[StateT, jax.Array]:
@@ -106,13 +118,21 @@ class Environment(ABC, Generic[StateT]):
     def step(self, state: StateT, action: jax.Array) -> tuple[StateT, TimeStep]:
         """Act or ask; `action` is an integer vector with a value for each of `action_sizes`."""
 
+    @abstractmethod
+    def scatter(self, state: StateT, key: jax.Array) -> StateT:
+        """The same level begun elsewhere, often nearer to its end: what training may start from."""
+
     def draw_many(self, key: jax.Array, size: int) -> StateT:
         """Draw levels in bulk, sound ones only: first states with a leading axis of that size."""
-        # On a CPU a few levels are drawn sooner than a fast program to draw them is compiled.
-        draw = _draw_round(self, quickly=jax.default_backend() == "cpu" and size <= _DRAWS)
+        # On a CPU a few levels are drawn sooner than a fast program to draw them is compiled; on other
+        # devices the way there and back takes longer than drawing.
+        is_cpu = jax.default_backend() == "cpu"
+        draw = _draw_rounds(self, quickly=is_cpu and size <= _DRAWS)
+        at_once = 1 if is_cpu else -(-size // _DRAWS)
+        tries = (2 * size // _DRAWS // at_once + 1) * _HOPELESS
         drawn, found = [], 0
-        for round_key in jax.random.split(key, 2 * size // _DRAWS * _HOPELESS + _HOPELESS):
-            states, sound = jax.device_get(draw(round_key))
+        for round_keys in jax.random.split(key, (tries, at_once)):
+            states, sound = jax.device_get(draw(round_keys))
             drawn.append(jax.tree.map(lambda leaf, sound=sound: leaf[sound], states))
             found += int(sound.sum())
             if found >= size:
@@ -178,15 +198,36 @@ def draw_pool(env: Environment[StateT], key: jax.Array, size: int) -> Pool[State
     """Draw sound levels in bulk, with their first observations."""
     if size < 1:
         raise ValueError(f"a pool holds at least one level, not {size}")
-    states = env.draw_many(key, size)
+    return pool_of(env, env.draw_many(key, size))
+
+
+def pool_of(env: Environment[StateT], states: StateT) -> Pool[StateT]:
+    """First states with a leading axis as a pool."""
     return Pool(states, _observe_many(env)(states))
 
 
+@partial(jax.jit, static_argnums=(0, 3))
+def scatter_share(env: Environment[StateT], states: StateT, key: jax.Array, share: float) -> StateT:
+    """Scatter a share of states with a leading axis."""
+    choose_key, scatter_key = jax.random.split(key)
+    count = jax.tree.leaves(states)[0].shape[0]
+    chosen = jax.random.bernoulli(choose_key, share, (count,))
+
+    def scatter_if(is_chosen: jax.Array, state: StateT, key: jax.Array) -> StateT:
+        return jax.tree.map(partial(jnp.where, is_chosen), env.scatter(state, key), state)
+
+    return jax.vmap(scatter_if)(chosen, states, jax.random.split(scatter_key, count))
+
+
 @lru_cache(maxsize=64)
-def _draw_round(env: Environment, *, quickly: bool) -> Callable:
-    """A function that draws some levels, sound or not; equal environments share it."""
-    options = _COMPILE_QUICKLY if quickly else None
-    return jax.jit(lambda key: jax.vmap(env.draw)(jax.random.split(key, _DRAWS)), compiler_options=options)
+def _draw_rounds(env: Environment, *, quickly: bool) -> Callable:
+    """A function that draws levels, sound or not, for each of several keys; equal environments share it."""
+
+    def draw(keys: jax.Array) -> tuple[Any, jax.Array]:
+        every = jax.vmap(lambda key: jax.random.split(key, _DRAWS))(keys)
+        return jax.vmap(env.draw)(every.reshape(-1))
+
+    return jax.jit(draw, compiler_options=_COMPILE_QUICKLY if quickly else None)
 
 
 @lru_cache(maxsize=64)

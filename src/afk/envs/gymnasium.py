@@ -1,4 +1,4 @@
-"""Q-BabyAI for users of Gymnasium: single environments, batches on the device, and a flat form.
+"""All tasks for users of Gymnasium: single environments, batches on the device, and other forms.
 
 Gymnasium 1.x loads no plugins, and no module of ours does work at import, so a call makes the ids known::
 
@@ -9,42 +9,50 @@ Gymnasium 1.x loads no plugins, and no module of ours does work at import, so a 
     env = gymnasium.make("QBabyAI-ObjectInBox-v0")
     envs = gymnasium.make_vec("QBabyAI-ObjectInBox-v0", 64, vectorization_mode="vector_entry_point")
 
-`np_random` draws the number of a level, so the same seed gives the same episodes in a single environment, in
-Gymnasium's `SyncVectorEnv` and in `QueryableVectorEnv`.
+Q-BabyAI is a `QueryableEnv`, with a flat form `FlatEnv`; Q-TextWorld is a `TextEnv`, with a form in tokens
+`TokenEnv`. `np_random` draws the number of a level, so the same seed gives the same episodes in a single
+environment, in Gymnasium's `SyncVectorEnv` and in a batch on the device.
 """
 
 import re
 from typing import Any
 
 import gymnasium
-import jax
 import numpy as np
 from gymnasium import spaces
-from gymnasium.error import ResetNeeded
 from gymnasium.utils import RecordConstructorArgs
 
 from afk.envs.gymnasium_support import (
     IMAGE_SIZES,
+    SingleEnv,
     check_actions,
-    check_render_mode,
-    check_seed,
-    compiled,
-    draw_level,
-    level_seeds,
+    find_task_of,
     observation_arrays,
     observation_space,
     question_texts,
     render_state,
 )
+from afk.envs.gymnasium_text import TextEnv, TokenEnv, TokenVectorEnv
 from afk.envs.gymnasium_vector import QueryableVectorEnv
 from afk.envs.qbabyai.clauses import Danger, GoToFavorite, ObjectInBox, OpenDoor
 from afk.envs.qbabyai.environment import QBabyAI
 from afk.envs.qbabyai.state import Observation, State
+from afk.envs.qbabyai.tasks import Task
 from afk.envs.qbabyai.words import VOCABULARY
 from afk.envs.registry import find_task, task_names
 
-__all__ = ["FlatEnv", "QueryableEnv", "QueryableVectorEnv", "gymnasium_id", "register_all"]
+__all__ = [
+    "FlatEnv",
+    "QueryableEnv",
+    "QueryableVectorEnv",
+    "TextEnv",
+    "TokenEnv",
+    "TokenVectorEnv",
+    "gymnasium_id",
+    "register_all",
+]
 
+_FAMILIES = {"qbabyai": "QBabyAI", "qtextworld": "QTextWorld"}
 _WINDOW_WIDTH = 640
 _LINE_HEIGHT = 28
 
@@ -58,28 +66,29 @@ def gymnasium_id(name: str) -> str:
     # What follows a clause, as in `danger-two-rooms`, is a word of its own.
     parts = re.findall(rf"(?:{'|'.join(clauses)})\b|[^+]+", rest)
     words = ["".join(word.capitalize() for word in re.split(r"\W+", part)) for part in parts]
-    return "-".join(["QBabyAI" if family == "qbabyai" else family.capitalize(), *words, "v0"])
+    return "-".join([_FAMILIES.get(family, family.capitalize()), *words, "v0"])
 
 
 def register_all() -> None:
     """Make every task known to `gymnasium.make` and `gymnasium.make_vec`; what is known already stays."""
     for name in task_names():
+        is_grid = isinstance(find_task(name), Task)
+        single, batch = (QueryableEnv, QueryableVectorEnv) if is_grid else (TextEnv, TokenVectorEnv)
         if gymnasium_id(name) not in gymnasium.registry:
             gymnasium.register(
                 gymnasium_id(name),
-                entry_point=f"{__name__}:QueryableEnv",
-                vector_entry_point=f"{__name__}:QueryableVectorEnv",
+                entry_point=f"{__name__}:{single.__name__}",
+                vector_entry_point=f"{__name__}:{batch.__name__}",
                 kwargs={"name": name},
             )
 
 
-class QueryableEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
-    """One environment.
+class QueryableEnv(SingleEnv[State]):
+    """One environment of Q-BabyAI; see `SingleEnv` for its infos.
 
     An action is ``<switch, physical, func, adj, noun>``. An observation holds the image, (7, 7, 4) uint8, and
     the instruction and the answer of this step, each as text and as tokens; the answer is empty when nothing
-    was asked. Infos hold ``success``, ``queries`` (how many were asked), ``good_queries`` (those of this
-    level, as text) and ``asked`` (how many of these were asked and answered).
+    was asked.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012  (Gymnasium's name and type)
@@ -95,53 +104,12 @@ class QueryableEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
             render_mode: ``rgb_array``, ``human``, ``ansi`` or None.
             tile_size: pixels along a cell of a picture.
         """
-        self.world = QBabyAI(find_task(name))
-        self.render_mode = check_render_mode(render_mode, self.metadata["render_modes"])
+        super().__init__(QBabyAI(find_task_of(Task, name)), render_mode)
         self.tile_size = tile_size
         self.action_space = spaces.MultiDiscrete(np.array(self.world.action_sizes))
         self.observation_space = observation_space()
-        self._state: State | None = None
-        self._over = False
-        self._questions: list[str] = []
-        self._mission = self._response = ""
+        self._lines = ("", "")  # the instruction and the answer
         self._window: _Window | None = None
-
-    @property
-    def state(self) -> State:
-        """Where the episode stands, for solvers and for drawing."""
-        if self._state is None:
-            raise ResetNeeded("no episode has begun: call reset() first")
-        return self._state
-
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Start the next episode; there are no options."""
-        super().reset(seed=check_seed(seed))
-        self._state = draw_level(self.world.task, level_seeds(self.np_random, 1)[0])
-        self._over = False
-        self._mission = VOCABULARY.decode(self.state.level.mission)
-        self._questions = question_texts(self.state.level.good_queries)
-        observation = jax.device_get(compiled().observe(self.state))
-        return self._show(observation), self._info(success=False, queries=0, asked=0)
-
-    def step(self, action: Any) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
-        """Act or ask."""
-        action = check_actions(self.world, action, (len(self.world.action_sizes),))
-        if self._over:
-            raise ResetNeeded("the episode is over: call reset() before step()")
-        self._state, time_step = compiled().step(self.state, action)
-        time_step = jax.device_get(time_step)
-        self._over = bool(time_step.done)
-        observation, tally = self._show(time_step.observation), time_step.tally
-        info = self._info(success=bool(time_step.success), queries=int(tally.queries), asked=int(tally.good))
-        return (
-            observation,
-            float(time_step.reward),
-            bool(time_step.terminated),
-            bool(time_step.truncated),
-            info,
-        )
 
     def render(self) -> Any:
         """A picture (height, width, 3) uint8, a text, or None when it is shown in a window."""
@@ -149,7 +117,7 @@ class QueryableEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
             return render_state(self.state, self.render_mode, self.tile_size)
         self._window = self._window or _Window()
         picture = render_state(self.state, "rgb_array", self.tile_size)
-        self._window.show(picture, (self._mission, self._response), self.metadata["render_fps"])
+        self._window.show(picture, self._lines, self.metadata["render_fps"])
         return None
 
     def close(self) -> None:
@@ -158,16 +126,19 @@ class QueryableEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
             self._window.close()
             self._window = None
 
+    def _read(self, action: Any) -> np.ndarray:
+        return check_actions(self.world, action, (len(self.world.action_sizes),))
+
     def _show(self, observation: Observation) -> dict[str, Any]:
         """The observation as Gymnasium has it; in the window too, if a person watches."""
-        self._response = VOCABULARY.decode(observation.response)
+        self._lines = VOCABULARY.decode(observation.mission), VOCABULARY.decode(observation.response)
         if self.render_mode == "human":
             self.render()
-        return observation_arrays(observation) | {"mission": self._mission, "response": self._response}
+        mission, response = self._lines
+        return observation_arrays(observation) | {"mission": mission, "response": response}
 
-    def _info(self, **counts: int) -> dict[str, Any]:
-        """The infos, with a list of questions that is the caller's own."""
-        return {**counts, "good_queries": list(self._questions)}
+    def _list_questions(self, state: State) -> list[str]:
+        return question_texts(state.level.good_queries)
 
 
 class FlatEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
@@ -188,9 +159,9 @@ class FlatEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         """
         RecordConstructorArgs.__init__(self, flat_actions=flat_actions)
         super().__init__(env)
-        if not isinstance(env.action_space, spaces.MultiDiscrete):
-            raise ValueError(f"FlatEnv wraps an environment that takes queries, not {env}")
-        _, self._acts, *queries = env.action_space.nvec.tolist()
+        if not isinstance(env.unwrapped, QueryableEnv):
+            raise ValueError(f"FlatEnv wraps an environment that takes queries in Q-BabyAI, not {env}")
+        _, self._acts, *queries = env.unwrapped.world.action_sizes
         self._query_sizes = tuple(queries)
         self._count = self._acts + int(np.prod(queries))
         self._flat_actions = flat_actions

@@ -1,33 +1,54 @@
-"""What the single and the batched form for Gymnasium share: spaces, checks, and levels by number."""
+"""What the forms for Gymnasium share: single environments, spaces, checks, and levels by number."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
+import gymnasium
 import jax
 import numpy as np
 from gymnasium import spaces
+from gymnasium.error import ResetNeeded
 from numpy.typing import ArrayLike
 
-from afk.envs.base import Batch, Environment, Pool, TimeStep, advance
+from afk.envs.base import Batch, Environment, Pool, StateT, TimeStep, advance
 from afk.envs.qbabyai.cells import COLOURS, DIRECTIONS, DOOR_STATES, SQUARE
 from afk.envs.qbabyai.environment import QBabyAI
 from afk.envs.qbabyai.state import Observation, State
-from afk.envs.qbabyai.tasks import Task, paper_tasks
+from afk.envs.qbabyai.tasks import paper_tasks
 from afk.envs.qbabyai.view import VIEW
 from afk.envs.qbabyai.words import MISSION_LENGTH, RESPONSE_LENGTH, VOCABULARY
+from afk.envs.registry import find_task, task_names
 from afk.knowledge.facts import ANY, UNUSED
-from afk.language import NONE, Query
+from afk.language import NONE, Query, Vocabulary
+
+TaskT = TypeVar("TaskT")
+SourceT = TypeVar("SourceT", covariant=True)
 
 IMAGE_SIZES = (SQUARE + 1, len(COLOURS), len(DOOR_STATES), len(DIRECTIONS))  # values of the image's channels
+NOT_BEGUN = "no episode has begun: call reset() first"
 _FEW = 16  # up to so many levels are drawn one by one
 _PIECE = 512  # more of them are drawn so many at a time
 _HOPELESS = 4_096  # this many draws of a level without a sound one: there is none
 _HOPELESS_MESSAGE = "{}: hardly any draw gives a sound level; make rooms larger or things fewer"
 
 
-class Compiled(NamedTuple):
-    """Functions that serve every task: a level is data, so only the shape of its world makes them compile.
+class Source(Protocol[SourceT]):
+    """What levels are drawn from: a task or an environment."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        ...
+
+    def draw(self, key: jax.Array) -> tuple[SourceT, jax.Array]:
+        """Draw the first state of an episode, and say whether it may be played."""
+        ...
+
+
+class Compiled(NamedTuple, Generic[StateT]):
+    """An environment's functions, compiled.
 
     Attributes:
         observe: see `Environment.observe`.
@@ -36,16 +57,22 @@ class Compiled(NamedTuple):
         advance: see `afk.envs.base.advance`; the batch that is passed is used up.
     """
 
-    observe: Callable[[State], Observation]
-    observe_all: Callable[[State], Observation]
-    step: Callable[[State, np.ndarray], tuple[State, TimeStep]]
-    advance: Callable[[Pool[State], Batch[State], np.ndarray], tuple[Batch[State], TimeStep]]
+    observe: Callable[[StateT], Any]
+    observe_all: Callable[[StateT], Any]
+    step: Callable[[StateT, np.ndarray], tuple[StateT, TimeStep]]
+    advance: Callable[[Pool[StateT], Batch[StateT], np.ndarray], tuple[Batch[StateT], TimeStep]]
+
+
+def compiled(world: Environment[StateT]) -> Compiled[StateT]:
+    """The functions above; equal environments share them, and all tasks of Q-BabyAI do.
+
+    A level of Q-BabyAI is data, so only the shape of its world makes them compile.
+    """
+    return _compiled(QBabyAI(paper_tasks()[0]) if isinstance(world, QBabyAI) else world)
 
 
 @cache
-def compiled() -> Compiled:
-    """The functions above, made once in a process."""
-    world = QBabyAI(paper_tasks()[0])
+def _compiled(world: Environment[Any]) -> Compiled[Any]:
     return Compiled(
         observe=jax.jit(world.observe),
         observe_all=jax.jit(jax.vmap(world.observe)),
@@ -54,20 +81,98 @@ def compiled() -> Compiled:
     )
 
 
+class SingleEnv(gymnasium.Env[dict[str, Any], Any], ABC, Generic[StateT]):
+    """One environment; how actions are read and observations shown is up to the kind of world.
+
+    Infos hold ``success``, ``queries`` (how many were asked), ``good_queries`` (those of this episode, as
+    text) and ``asked`` (how many of these were asked and answered).
+    """
+
+    def __init__(self, world: Environment[StateT], render_mode: str | None) -> None:
+        self.world = world
+        self._compiled = compiled(world)
+        self.render_mode = check_render_mode(render_mode, self.metadata["render_modes"])
+        self._state: StateT | None = None
+        self._over = False
+        self._questions: list[str] = []
+
+    @property
+    def state(self) -> StateT:
+        """Where the episode stands, for solvers and for drawing."""
+        if self._state is None:
+            raise ResetNeeded(NOT_BEGUN)
+        return self._state
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Start the next episode; there are no options."""
+        super().reset(seed=check_seed(seed))
+        self._state = draw_level(self.world, level_seeds(self.np_random, 1)[0])
+        self._over = False
+        self._questions = self._list_questions(self._state)
+        observation = jax.device_get(self._compiled.observe(self._state))
+        return self._show(observation), self._info(success=False, queries=0, asked=0)
+
+    def step(self, action: Any) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
+        """Act or ask."""
+        action = self._read(action)
+        if self._over:
+            raise ResetNeeded("the episode is over: call reset() before step()")
+        self._state, time_step = self._compiled.step(self.state, action)
+        time_step = jax.device_get(time_step)
+        self._over = bool(time_step.done)
+        observation, tally = self._show(time_step.observation), time_step.tally
+        info = self._info(success=bool(time_step.success), queries=int(tally.queries), asked=int(tally.good))
+        return (
+            observation,
+            float(time_step.reward),
+            bool(time_step.terminated),
+            bool(time_step.truncated),
+            info,
+        )
+
+    @abstractmethod
+    def _read(self, action: Any) -> np.ndarray:
+        """An action as the world takes it, (components,) int32; a ValueError if it is none."""
+
+    @abstractmethod
+    def _show(self, observation: Any) -> dict[str, Any]:
+        """An observation on the host as Gymnasium has it."""
+
+    @abstractmethod
+    def _list_questions(self, state: StateT) -> list[str]:
+        """The good queries of an episode, as text."""
+
+    def _info(self, **counts: int) -> dict[str, Any]:
+        """The infos, with a list of questions that is the caller's own."""
+        return {**counts, "good_queries": list(self._questions)}
+
+
 def observation_space(*, text: bool = True) -> spaces.Dict:
     """What a single environment shows, with or without its sentences as text."""
-    letters = "".join(sorted({" ", *"".join(VOCABULARY.tokens)}))
-    longest = 1 + max(map(len, VOCABULARY.tokens))
     most = np.broadcast_to(np.array(IMAGE_SIZES, np.uint8) - np.uint8(1), (VIEW, VIEW, len(IMAGE_SIZES)))
     entries: dict[str, spaces.Space[Any]] = {
         "image": spaces.Box(np.zeros_like(most), most, dtype=np.uint8),
-        "mission_tokens": _token_space(MISSION_LENGTH),
-        "response_tokens": _token_space(RESPONSE_LENGTH),
+        "mission_tokens": token_space(VOCABULARY, MISSION_LENGTH, np.uint8),
+        "response_tokens": token_space(VOCABULARY, RESPONSE_LENGTH, np.uint8),
     }
     if text:
-        entries["mission"] = spaces.Text(MISSION_LENGTH * longest, charset=letters)
-        entries["response"] = spaces.Text(RESPONSE_LENGTH * longest, min_length=0, charset=letters)
+        entries["mission"] = text_space(VOCABULARY, MISSION_LENGTH)
+        entries["response"] = text_space(VOCABULARY, RESPONSE_LENGTH, min_length=0)
     return spaces.Dict(entries)
+
+
+def token_space(vocabulary: Vocabulary, length: int, dtype: type[np.unsignedinteger[Any]]) -> spaces.Box:
+    """Rows (length,) of tokens."""
+    return spaces.Box(0, len(vocabulary.tokens) - 1, (length,), dtype)
+
+
+def text_space(vocabulary: Vocabulary, length: int, *, min_length: int = 1) -> spaces.Text:
+    """What rows of up to so many tokens stand for."""
+    letters = "".join(sorted({" ", *"".join(vocabulary.tokens)}))
+    longest = 1 + max(map(len, vocabulary.tokens))
+    return spaces.Text(length * longest, min_length=min_length, charset=letters)
 
 
 def observation_arrays(observation: Observation) -> dict[str, Any]:
@@ -87,6 +192,15 @@ def question_texts(good_queries: ArrayLike) -> list[str]:
         for function, adjective, noun in np.asarray(good_queries).tolist()
         if function != UNUSED
     ]
+
+
+def find_task_of(family: type[TaskT], name: str) -> TaskT:
+    """The task of that name; a ValueError if there is none, or if it belongs to another family."""
+    task = find_task(name)
+    if not isinstance(task, family):
+        names = (each for each in task_names() if isinstance(find_task(each), family))
+        raise ValueError(f"task {name!r} is of another family; here it is one of {', '.join(names)}")
+    return task
 
 
 def check_seed(seed: Any) -> int | None:
@@ -132,49 +246,49 @@ def level_seeds(generator: np.random.Generator, count: int) -> np.ndarray:
     return generator.integers(2**32, size=count, dtype=np.uint32)
 
 
-def draw_level(task: Task, seed: np.integer[Any]) -> State:
+def draw_level(source: Source[StateT], seed: np.integer[Any]) -> StateT:
     """The level of a number, on the host: its first draw that is sound."""
-    draw = _compiled_draw(task, bulk=False)
+    draw = _compiled_draw(source, bulk=False)
     for attempt in range(_HOPELESS):
         state, sound = jax.device_get(draw(seed, np.uint32(attempt)))
         if sound:
             return state
-    raise ValueError(_HOPELESS_MESSAGE.format(task.name))
+    raise ValueError(_HOPELESS_MESSAGE.format(source.name))
 
 
-def draw_levels(task: Task, seeds: np.ndarray) -> State:
+def draw_levels(source: Source[StateT], seeds: np.ndarray) -> StateT:
     """The levels of (levels,) uint32 numbers, on the host and with a leading axis; see `draw_level`."""
     if len(seeds) <= _FEW:
-        return jax.tree.map(lambda *leaves: np.stack(leaves), *(draw_level(task, seed) for seed in seeds))
+        return jax.tree.map(lambda *leaves: np.stack(leaves), *(draw_level(source, seed) for seed in seeds))
     missing = np.arange(len(seeds))
     places, parts = [], []
     for attempt in range(_HOPELESS):
-        states, sound = _draw_all(task, seeds[missing], np.uint32(attempt))
+        states, sound = _draw_all(source, seeds[missing], np.uint32(attempt))
         places.append(missing[sound])
         parts.append(jax.tree.map(lambda leaf, sound=sound: leaf[sound], states))
         missing = missing[~sound]
         if not len(missing):
             break
     else:
-        raise ValueError(_HOPELESS_MESSAGE.format(task.name))
+        raise ValueError(_HOPELESS_MESSAGE.format(source.name))
     order = np.argsort(np.concatenate(places))
     return jax.tree.map(lambda *leaves: np.concatenate(leaves)[order], *parts)
 
 
-def _draw_all(task: Task, seeds: np.ndarray, attempt: np.uint32) -> tuple[State, np.ndarray]:
+def _draw_all(source: Source[StateT], seeds: np.ndarray, attempt: np.uint32) -> tuple[StateT, np.ndarray]:
     """One draw for each number, in pieces of one length, so that only one is compiled."""
     pieces = np.resize(seeds, (-(-len(seeds) // _PIECE), _PIECE))
-    draw = _compiled_draw(task, bulk=True)
+    draw = _compiled_draw(source, bulk=True)
     drawn = [jax.device_get(draw(piece, attempt)) for piece in pieces]
     return jax.tree.map(lambda *leaves: np.concatenate(leaves)[: len(seeds)], *drawn)
 
 
 @cache
-def _compiled_draw(task: Task, *, bulk: bool) -> Callable[..., tuple[State, jax.Array]]:
-    """A draw by number and attempt, made once for a task; in bulk, the numbers have a leading axis."""
+def _compiled_draw(source: Source[StateT], *, bulk: bool) -> Callable[..., tuple[StateT, jax.Array]]:
+    """A draw by number and attempt, made once for a source; in bulk, the numbers have a leading axis."""
 
-    def draw(seed: jax.Array, attempt: jax.Array) -> tuple[State, jax.Array]:
-        return task.draw(jax.random.fold_in(jax.random.key(seed), attempt))
+    def draw(seed: jax.Array, attempt: jax.Array) -> tuple[StateT, jax.Array]:
+        return source.draw(jax.random.fold_in(jax.random.key(seed), attempt))
 
     # On a CPU the time to compile is what is felt, and less optimisation cuts it by 40 %. In bulk, levels are
     # drawn as fast; one by one, those of the largest worlds take 0.6 ms longer.
@@ -183,7 +297,3 @@ def _compiled_draw(task: Task, *, bulk: bool) -> Callable[..., tuple[State, jax.
         jax.vmap(draw, in_axes=(0, None)) if bulk else draw,
         compiler_options=options if jax.default_backend() == "cpu" else None,
     )
-
-
-def _token_space(length: int) -> spaces.Box:
-    return spaces.Box(0, len(VOCABULARY.tokens) - 1, (length,), np.uint8)

@@ -1,11 +1,16 @@
-"""Environments by name, such as ``qbabyai/object-in-box``."""
+"""Environments by name, such as ``qbabyai/object-in-box`` or ``qtextworld/take-1``."""
 
 from difflib import get_close_matches
-from typing import overload
+from typing import Any, TypeAlias, overload
 
+from afk.envs.base import Environment
+from afk.envs.qbabyai import tasks as qbabyai
 from afk.envs.qbabyai.environment import GridWorld, QBabyAI
 from afk.envs.qbabyai.mixture import Mixture
-from afk.envs.qbabyai.tasks import Task, paper_tasks
+from afk.envs.qtextworld import tasks as qtextworld
+from afk.envs.qtextworld.environment import QTextWorld
+
+Task: TypeAlias = qbabyai.Task | qtextworld.Task
 
 _registered: dict[str, Task] = {}
 
@@ -25,18 +30,35 @@ def find_task(name: str) -> Task:
     return tasks[name]
 
 
-@overload
-def make(name: str, /) -> QBabyAI: ...
-@overload
-def make(*names: str) -> GridWorld: ...
-def make(*names: str) -> GridWorld:
+def find_grid_task(name: str) -> qbabyai.Task:
+    """The task of Q-BabyAI of that name; a ValueError if there is none, or if it is one of Q-TextWorld."""
+    task = find_task(name)
+    if not isinstance(task, qbabyai.Task):
+        raise ValueError(
+            f"{name} is a task of Q-TextWorld; so far only tasks of Q-BabyAI can be watched or mixed"
+        )
+    return task
+
+
+def make(*names: str) -> Environment[Any]:
     """The environment of that name; with several names, levels of all these tasks in equal shares."""
+    if len(names) == 1 and isinstance(task := find_task(names[0]), qtextworld.Task):
+        return QTextWorld(task)
+    return make_grid(*names)
+
+
+@overload
+def make_grid(name: str, /) -> QBabyAI: ...
+@overload
+def make_grid(*names: str) -> GridWorld: ...
+def make_grid(*names: str) -> GridWorld:
+    """`make` for what only Q-BabyAI can do."""
     if not names:
         raise ValueError("name at least one task; `afk tasks` lists them all")
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"task {name!r} is given more than once; every task has an equal share")
-    tasks = [find_task(name) for name in names]
+    tasks = [find_grid_task(name) for name in names]
     return QBabyAI(*tasks) if len(tasks) == 1 else Mixture(*tasks)
 
 
@@ -48,4 +70,5 @@ def register(task: Task) -> None:
 
 
 def _tasks() -> dict[str, Task]:
-    return {task.name: task for task in paper_tasks()} | _registered
+    tasks: tuple[Task, ...] = (*qbabyai.paper_tasks(), *qtextworld.paper_tasks())
+    return {task.name: task for task in tasks} | _registered

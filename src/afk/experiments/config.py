@@ -2,16 +2,17 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import jax.numpy as jnp
 
-from afk.agents.grid_agent import Size
+from afk.agents.agent import Size
 from afk.agents.notebook import NoteTaking, Similarity
 from afk.agents.variants import find_variant
-from afk.envs.qbabyai.words import VOCABULARY
+from afk.envs.qtextworld.tasks import Task as TextTask
 from afk.envs.registry import find_task, make
 from afk.learn.ppo import Pace, Settings
 from afk.learn.rollout import Play
@@ -31,6 +32,7 @@ class Config:
         size: the network.
         settings: PPO.
         levels: levels in the pool of each seed.
+        scattered: the share of training levels where the agent starts elsewhere; see `scatter`.
         chunk: updates between two looks at the run: fresh levels, a line in the log, a checkpoint.
         evaluate_every: updates between two evaluations; a multiple of `chunk`.
         evaluation_episodes: episodes of each.
@@ -45,20 +47,21 @@ class Config:
     size: Size = field(default_factory=Size)
     settings: Settings = field(default_factory=Settings)
     levels: int = 4096
+    scattered: float = 0.0
     chunk: int = 50
     evaluate_every: int = 50
     evaluation_episodes: int = 500
 
     def __post_init__(self) -> None:
-        make(*self.tasks)
-        find_variant(self.agent)
-        Similarity(self.n_gram, self.alpha)
+        _make_play(self.tasks, self.agent, Similarity(self.n_gram, self.alpha))
         different = len(set(self.seeds)) == len(self.seeds) > 0
         if not different or not all(0 <= seed < 2**32 for seed in self.seeds):
             raise ValueError(f"seeds are different numbers from 0 to below 2**32, not {self.seeds}")
         for name in ("steps", "levels", "chunk", "evaluate_every", "evaluation_episodes"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is at least 1, not {getattr(self, name)}")
+        if not 0 <= self.scattered <= 1:
+            raise ValueError(f"scattered is a share from 0 to 1, not {self.scattered}")
         if self.evaluate_every % self.chunk:
             raise ValueError(
                 f"evaluate_every ({self.evaluate_every}) must be a multiple of chunk ({self.chunk})"
@@ -76,13 +79,7 @@ class Config:
     @property
     def play(self) -> Play:
         """The fixed part of its loops."""
-        rules = NoteTaking(
-            VOCABULARY,
-            dropped=("is", "in"),
-            unknown=("i dont know",),
-            similarity=Similarity(self.n_gram, self.alpha),
-        )
-        return Play(make(*self.tasks), find_variant(self.agent), rules)
+        return _make_play(self.tasks, self.agent, Similarity(self.n_gram, self.alpha))
 
     def pace_at(self, updates: int) -> Pace:
         """What changes as training goes on, after so many updates; no bonus for an agent that gets none."""
@@ -120,14 +117,10 @@ _OURS: dict[str, Any] = {
     "epochs": 3,
     "discount": 0.95,
     "clip_value": False,
-    "advantage_floor": 0.3,
-    "entropy_weight": 0.02,
-    "switch_entropy_weight": 0.02,
-    "bonus": 0.03,
-    "bonus_until": 0.5,
     "settle_after": 0.6,
     "reward_scale": 20.0,
 }
+_TEXT_SIZE = Size(width=64, head=64, instruction_words=28, notes=8, note_words=10, distinct_notes=0)
 # Sizes and settings by name: as published, what fills a GPU, and what two cores can train. The authors train
 # with rewards times 20, and relate notes by single words in these tasks, by pairs of words elsewhere.
 PRESETS: dict[str, dict[str, Any]] = {
@@ -135,7 +128,14 @@ PRESETS: dict[str, dict[str, Any]] = {
     "fast": {
         "steps": 5_000_000,
         "settings": Settings(
-            environments=256, minibatches=4, learning_rate=3e-4, half_precision=True, **_OURS
+            environments=256,
+            minibatches=4,
+            learning_rate=3e-4,
+            advantage_floor=1.0,
+            bonus=0.05,
+            bonus_until=0.6,
+            half_precision=True,
+            **_OURS,
         ),
         "levels": 8192,
         "chunk": 10,
@@ -146,8 +146,58 @@ PRESETS: dict[str, dict[str, Any]] = {
         "size": Size(
             width=32, head=32, view_layers=1, film_blocks=2, kernel=1, places=True, notes=8, distinct_notes=0
         ),
-        "settings": Settings(environments=64, minibatches=8, learning_rate=1e-3, **_OURS),
+        "settings": Settings(
+            environments=64,
+            minibatches=8,
+            learning_rate=1e-3,
+            advantage_floor=0.3,
+            entropy_weight=0.02,
+            switch_entropy_weight=0.02,
+            bonus=0.03,
+            bonus_until=0.5,
+            **_OURS,
+        ),
         "levels": 4096,
+        "chunk": 10,
+        "evaluate_every": 10,
+        "evaluation_episodes": 200,
+    },
+}
+# The same for Q-TextWorld.
+TEXT_PRESETS: dict[str, dict[str, Any]] = {
+    "fast": {
+        "steps": 5_000_000,
+        "size": _TEXT_SIZE,
+        "settings": Settings(
+            environments=512,
+            steps=20,
+            minibatches=4,
+            learning_rate=5e-4,
+            advantage_floor=1.0,
+            bonus=0.05,
+            bonus_until=0.6,
+            half_precision=True,
+            **_OURS,
+        ),
+        "scattered": 0.5,
+        "chunk": 10,
+        "evaluate_every": 20,
+    },
+    "laptop": {
+        "steps": 1_000_000,
+        "size": replace(_TEXT_SIZE, width=32, head=32),
+        "settings": Settings(
+            environments=128,
+            steps=20,
+            minibatches=8,
+            learning_rate=1e-3,
+            advantage_floor=1.0,
+            bonus=0.05,
+            bonus_until=0.6,
+            **_OURS,
+        ),
+        "levels": 2048,
+        "scattered": 0.5,
         "chunk": 10,
         "evaluate_every": 10,
         "evaluation_episodes": 200,
@@ -158,14 +208,36 @@ UNI_GRAM_TASKS = (
     "qbabyai/danger+open-door",
     "qbabyai/object-in-box+danger+open-door",
 )
+# Where the target is many rooms away, and training is spread over where episodes start.
+WIDE_TASKS = ("qbabyai/go-to-favorite",)
 
 
 def preset(name: str, tasks: Sequence[str], **changes: Any) -> Config:
     """A preset for some tasks with some fields changed; a ValueError if there is none of that name."""
-    if name not in PRESETS:
-        raise ValueError(f"unknown preset {name!r}; it is one of {', '.join(PRESETS)}")
-    fields: dict[str, Any] = {"n_gram": 1 if set(tasks) & set(UNI_GRAM_TASKS) else 2}
-    return Config(tuple(tasks), **(fields | PRESETS[name] | changes))
+    is_text = any(isinstance(find_task(task), TextTask) for task in tasks)
+    presets = TEXT_PRESETS if is_text else PRESETS
+    if name not in presets:
+        raise ValueError(f"unknown preset {name!r}; it is one of {', '.join(presets)}")
+    fields: dict[str, Any] = {"n_gram": 1 if is_text or set(tasks) & set(UNI_GRAM_TASKS) else 2}
+    if name != "paper" and set(tasks) & set(WIDE_TASKS):
+        fields["scattered"] = 0.5
+    return Config(tuple(tasks), **(fields | presets[name] | changes))
+
+
+@lru_cache(maxsize=32)
+def _make_play(tasks: tuple[str, ...], agent: str, similarity: Similarity) -> Play:
+    """The environment, the agent's equipment, and how notes are taken."""
+    env = make(*tasks)
+    rules = NoteTaking(
+        env.vocabulary,
+        dropped=env.glue,
+        unknown=env.no_answer,
+        breaks=env.breaks,
+        clauses=env.clauses,
+        similarity=similarity,
+        words=env.sentence_length,
+    )
+    return Play(env, find_variant(agent), rules)
 
 
 def read_config(folder: Path) -> Config:

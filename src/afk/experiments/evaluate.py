@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -9,13 +10,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from afk.agents.grid_agent import GridAgent
-from afk.envs.base import Pool, draw_pool, query_quality
-from afk.envs.qbabyai import cells, dynamics
-from afk.envs.qbabyai.environment import QBabyAI
-from afk.envs.qbabyai.solver import plan
+from afk.agents.agent import Agent
+from afk.envs.base import Environment, Pool, TimeStep, draw_pool, query_quality
+from afk.envs.qbabyai import cells
+from afk.envs.qbabyai import solver as grid_solver
+from afk.envs.qbabyai.environment import GridWorld, QBabyAI
 from afk.envs.qbabyai.state import State
-from afk.knowledge.facts import UNUSED
+from afk.envs.qbabyai.tasks import paper_tasks
+from afk.envs.qtextworld import solver as text_solver
+from afk.envs.qtextworld.environment import QTextWorld
 from afk.learn.rollout import Actors, Play, act, start_actors
 
 CHUNK = 500  # episodes played at once
@@ -44,24 +47,26 @@ class Episodes(NamedTuple):
 
 
 _Carry = tuple[Actors, Episodes, jax.Array, jax.Array, jax.Array]
-Policy = Callable[[QBabyAI, State, jax.Array], np.ndarray]
+Policy = Callable[[Environment[Any], Any, jax.Array], np.ndarray]
 
 
-def expert(env: QBabyAI, states: State, key: jax.Array) -> np.ndarray:
-    """The plans of the solver for a batch of first states: (episodes, max_steps, 5) int32."""
+def expert(env: Environment[Any], states: Any, key: jax.Array) -> np.ndarray:
+    """The solver's plans for a batch of first states: (episodes, max_steps, components) int32."""
     del key
+    if isinstance(env, QTextWorld):
+        return np.asarray(text_solver.plan(env, states))
     states = jax.device_get(states)
-    actions = np.zeros((len(states.step), env.task.max_steps, len(env.action_sizes)), np.int32)
+    actions = np.zeros((len(states.step), env.max_steps, len(env.action_sizes)), np.int32)
     actions[..., 1] = cells.DONE
     for index, row in enumerate(actions):
-        plan_ = plan(jax.tree.map(lambda leaf, index=index: leaf[index], states))
-        row[: len(plan_)] = plan_
+        plan = grid_solver.plan(jax.tree.map(lambda leaf, index=index: leaf[index], states))
+        row[: len(plan)] = plan
     return actions
 
 
-def random(env: QBabyAI, states: State, key: jax.Array) -> np.ndarray:
-    """Every component of every action uniformly at random: (episodes, max_steps, 5) int32."""
-    shape = (len(states.step), env.task.max_steps, len(env.action_sizes))
+def random(env: Environment[Any], states: Any, key: jax.Array) -> np.ndarray:
+    """Every component of every action uniformly at random: (episodes, max_steps, components) int32."""
+    shape = (len(states.step), env.max_steps, len(env.action_sizes))
     return np.asarray(jax.random.randint(key, shape, 0, jnp.array(env.action_sizes)))
 
 
@@ -73,42 +78,49 @@ def fresh_keys(seed: int) -> jax.Array:
 POLICIES: dict[str, Policy] = {"expert": expert, "random": random}
 
 
-def play(env: QBabyAI, policy: Policy, *, episodes: int, seed: int) -> Iterable[Episodes]:
+def play(env: Environment[Any], policy: Policy, *, episodes: int, seed: int) -> Iterable[Episodes]:
     """Play fresh levels, some hundred at a time."""
     if episodes < 1:
         raise ValueError(f"at least one episode is played, not {episodes}")
     levels_key, policy_key = fresh_keys(seed)
     states = draw_pool(env, levels_key, episodes).states
+    # A level is data: one program plays those of every task of Q-BabyAI.
+    world = QBabyAI(paper_tasks()[0]) if isinstance(env, GridWorld) else env
     for number, start in enumerate(range(0, episodes, CHUNK)):
         chunk = jax.tree.map(lambda leaf, start=start: leaf[start : start + CHUNK], states)
         actions = policy(env, chunk, jax.random.fold_in(policy_key, number))
-        yield Episodes(*jax.device_get(play_actions(chunk, jnp.asarray(actions))))
+        yield Episodes(*jax.device_get(_play_actions(world, chunk, jnp.asarray(actions))))
 
 
-@jax.jit
-def play_actions(states: State, actions: jax.Array) -> Episodes:
-    """Play (episodes, steps, 5) actions until each episode is over; the same program for every task."""
+@partial(jax.jit, static_argnums=0)
+def _play_actions(env: Environment[Any], states: Any, actions: jax.Array) -> Episodes:
+    """Play (episodes, steps, components) actions until each episode is over."""
 
     def step(
-        carry: tuple[State, jax.Array, jax.Array, jax.Array], action: jax.Array
-    ) -> tuple[tuple[State, jax.Array, jax.Array, jax.Array], None]:
-        state, done, success, reward = carry
-        following, outcome = dynamics.step(state, action)
-        state = jax.tree.map(lambda old, new: jnp.where(done, old, new), state, following)
-        success |= outcome.success & ~done
-        reward += jnp.where(done, 0.0, outcome.reward)
-        return (state, done | outcome.success | outcome.failure | outcome.timeout, success, reward), None
+        carry: tuple[Any, Episodes, jax.Array], action: jax.Array
+    ) -> tuple[tuple[Any, Episodes, jax.Array], None]:
+        states, ended, over = carry
+        states, time_step = jax.vmap(env.step)(states, action)
+        return (states, _follow(ended, over, time_step), over | time_step.done), None
 
-    def episode(state: State, actions: jax.Array) -> Episodes:
-        carry = (state, jnp.bool_(False), jnp.bool_(False), jnp.float32(0))
-        (state, _, success, reward), _ = jax.lax.scan(step, carry, actions)
-        wanted = (state.level.good_queries[:, 0] != UNUSED).sum()
-        return Episodes(success, state.step, reward, state.queries, state.asked.sum(), wanted)
-
-    return jax.vmap(episode)(states, actions)
+    carry = (states, _nothing(len(actions)), jnp.zeros(len(actions), bool))
+    return jax.lax.scan(step, carry, actions.swapaxes(0, 1))[0][1]
 
 
-def play_agent(play: Play, agent: GridAgent, *, episodes: int, seed: int) -> Iterable[Episodes]:
+def _nothing(count: int) -> Episodes:
+    """So many episodes before their first step."""
+    zeros = jnp.zeros(count, jnp.int32)
+    return Episodes(zeros.astype(bool), zeros, zeros.astype(jnp.float32), zeros, zeros, zeros)
+
+
+def _follow(episodes: Episodes, over: jax.Array, time_step: TimeStep) -> Episodes:
+    """What (episodes,) episodes amount to after one more step; those that are over stay as they are."""
+    tally, reward = time_step.tally, episodes.reward + time_step.reward
+    now = Episodes(time_step.success, tally.steps, reward, tally.queries, tally.good, tally.wanted)
+    return jax.tree.map(lambda old, new: jnp.where(over, old, new), episodes, now)
+
+
+def play_agent(play: Play, agent: Agent, *, episodes: int, seed: int) -> Iterable[Episodes]:
     """A trained agent on fresh levels, its actions drawn from its policy; some hundred levels at a time."""
     levels_key, play_key = fresh_keys(seed)
     levels = draw_pool(play.env, levels_key, episodes)
@@ -119,7 +131,7 @@ def play_agent(play: Play, agent: GridAgent, *, episodes: int, seed: int) -> Ite
         yield Episodes(*(field[0] for field in played))
 
 
-def play_agents(play: Play, agents: GridAgent, pools: Pool[State], keys: jax.Array) -> Episodes:
+def play_agents(play: Play, agents: Agent, pools: Pool[State], keys: jax.Array) -> Episodes:
     """Several agents side by side, each in one episode of each level of its pool: fields (agents, levels).
 
     A ValueError if a network gives no numbers, as it does when there are more distinct notes than it allows.
@@ -132,24 +144,20 @@ def play_agents(play: Play, agents: GridAgent, pools: Pool[State], keys: jax.Arr
 
 @eqx.filter_jit
 def _play_agents(
-    play: Play, agents: GridAgent, pools: Pool[State], keys: jax.Array
+    play: Play, agents: Agent, pools: Pool[State], keys: jax.Array
 ) -> tuple[Episodes, jax.Array]:
     """The same on the device, and whether each agent's values were numbers."""
 
-    def play_one(agent: GridAgent, pool: Pool[State], key: jax.Array) -> tuple[Episodes, jax.Array]:
+    def play_one(agent: Agent, pool: Pool[State], key: jax.Array) -> tuple[Episodes, jax.Array]:
         def step(carry: _Carry) -> _Carry:
             actors, ended, over, sound, key = carry
             key, act_key = jax.random.split(key)
             actors, time_step, experience, _ = act(play, agent, pool, actors, act_key)
             sound &= jnp.isfinite(experience.value).all()
-            tally, reward = time_step.tally, ended.reward + time_step.reward
-            now = Episodes(time_step.success, tally.steps, reward, tally.queries, tally.good, tally.wanted)
-            ended = jax.tree.map(lambda old, new: jnp.where(over, old, new), ended, now)
-            return actors, ended, over | time_step.done, sound, key
+            return actors, _follow(ended, over, time_step), over | time_step.done, sound, key
 
-        nothing = Episodes(*(jnp.zeros(pool.size, jnp.float32) for _ in Episodes._fields))
         actors = start_actors(play, agent, pool, pool.size)
-        carry = (actors, nothing, jnp.zeros(pool.size, bool), jnp.bool_(True), key)
+        carry = (actors, _nothing(pool.size), jnp.zeros(pool.size, bool), jnp.bool_(True), key)
         _, ended, _, sound, _ = jax.lax.while_loop(lambda carry: ~carry[2].all(), step, carry)
         return ended, sound
 

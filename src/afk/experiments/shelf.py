@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from afk.agents.grid_agent import GridAgent
+from afk.agents.agent import Agent
 from afk.experiments import checkpoint
 from afk.experiments.config import Config
 from afk.experiments.train import first_agent
@@ -22,7 +22,7 @@ class TrainedAgent(NamedTuple):
 
     config: Config
     seed: int
-    network: GridAgent
+    network: Agent
 
 
 def find_agent(name: str, tasks: tuple[str, ...], *, any_task: bool = False) -> TrainedAgent:

@@ -25,10 +25,12 @@ import jax
 import jax.numpy as jnp
 from jax.sharding import Mesh
 
+from afk.agents.agent import Agent
 from afk.agents.grid_agent import GridAgent
-from afk.envs.base import Pool, draw_pool
+from afk.agents.text_agent import TextAgent
+from afk.envs.base import Pool, draw_pool, pool_of, scatter_share
 from afk.envs.qbabyai.cells import ACTIONS
-from afk.envs.qbabyai.words import VOCABULARY
+from afk.envs.qbabyai.environment import GridWorld
 from afk.experiments import checkpoint
 from afk.experiments.config import Config, read_config
 from afk.experiments.evaluate import play_agents, summarise, summarise_by_task
@@ -101,9 +103,12 @@ def first_learner(config: Config, seed: int) -> Learner:
     return Learner(agent, state, actors, _key(seed, _TRAINING), jnp.int32(0))
 
 
-def first_agent(config: Config, seed: int) -> GridAgent:
+def first_agent(config: Config, seed: int) -> Agent:
     """A network before training."""
-    return GridAgent(config.play.variant, config.size, VOCABULARY, len(ACTIONS), key=_key(seed, _NETWORK))
+    play, key = config.play, _key(seed, _NETWORK)
+    if isinstance(play.env, GridWorld):
+        return GridAgent(play.variant, config.size, play.env.vocabulary, len(ACTIONS), key=key)
+    return TextAgent(play.variant, config.size, play.env.vocabulary, key=key)
 
 
 def stack(trees: Sequence[Any]) -> Any:
@@ -138,7 +143,12 @@ def _key(seed: int, purpose: int) -> jax.Array:
 @lru_cache(maxsize=8)  # the first levels of a run are wanted to start, to compile and to play
 def _pool(config: Config, seed: int, updates: int) -> Pool:
     """The levels that are played from so many updates on."""
-    return draw_pool(config.play.env, jax.random.fold_in(_key(seed, _LEVELS), updates), config.levels)
+    levels_key, scatter_key = jax.random.split(jax.random.fold_in(_key(seed, _LEVELS), updates))
+    env = config.play.env
+    states = env.draw_many(levels_key, config.levels)
+    if config.scattered:
+        states = scatter_share(env, states, scatter_key, config.scattered)
+    return pool_of(env, states)
 
 
 def draw_pools(config: Config, updates: int) -> Pool:

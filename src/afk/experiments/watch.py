@@ -15,6 +15,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from afk.agents.agent import Agent
 from afk.agents.grid_agent import ASK, Decision, GridAgent
 from afk.agents.notebook import Notebook, in_focus, write
 from afk.envs.base import Pool, Tally, TimeStep, draw_pool, query_quality
@@ -145,8 +146,10 @@ class Recording:
         )
 
 
-def record_episode(play: Play, agent: GridAgent, *, seed: int) -> Recording:
+def record_episode(play: Play, agent: Agent, *, seed: int) -> Recording:
     """Play one fresh level, actions drawn from the agent's policy as in training, and keep everything."""
+    if not isinstance(agent, GridAgent):
+        raise ValueError(f"agents of {play.env.name} cannot be watched yet, only those of Q-BabyAI")
     level_key, key = fresh_keys(seed)
     pool = draw_pool(play.env, level_key, 1)
     actors = start_actors(play, agent, pool, 1)
@@ -161,7 +164,7 @@ def record_episode(play: Play, agent: GridAgent, *, seed: int) -> Recording:
             Step(
                 number=len(steps) + 1,
                 state=state,
-                image=experience.image,
+                image=experience.seen,
                 decision=decision,
                 action=experience.action,
                 answer=VOCABULARY.decode(time_step.observation.response),
@@ -247,16 +250,16 @@ def _draw_rest(step: Step) -> list[Text]:
 def _beside_view(step: Step, *lines: RenderableType) -> RenderableType:
     """The agent's view with some lines beside it, and an empty one below."""
     grid = Table.grid(padding=(0, 2))
-    grid.add_row(draw_view(step), Group(*lines))
+    grid.add_row(draw_view(step.image, step.state), Group(*lines))
     return Padding(grid, (0, 0, 1, 0), expand=False)
 
 
-def draw_view(step: Step) -> Text:
+def draw_view(image: np.ndarray, state: State) -> Text:
     """What the agent sees, marked like a map and coloured; it looks up from the middle of the lowest row."""
-    kinds, colours, doors, _ = step.image.astype(int).T
+    kinds, colours, doors, _ = image.astype(int).T
     codes = cells.cell(np.where(doors > 0, cells.CLOSED_DOOR - 1 + doors, kinds), colours)
     here, north = np.array([AGENT_COLUMN, AGENT_ROW]), np.array(cells.DIRECTION_WORDS.index("north"))
-    picture = draw_map(replace(step.state, grid=codes, position=here, direction=north))
+    picture = draw_map(replace(state, grid=codes, position=here, direction=north))
     drawn = Text(no_wrap=True)
     for row, line in enumerate(picture.splitlines()):
         for column, kind in enumerate(kinds[row]):

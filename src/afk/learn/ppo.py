@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from afk.agents.grid_agent import GridAgent, joint_log_probability, weighted_entropy
+from afk.agents.agent import Agent
 from afk.envs.base import Pool
 from afk.learn.parallel import spread
 from afk.learn.rollout import Actors, Episodes, Experience, Play, collect, decide, glance_at
@@ -95,7 +95,7 @@ class Learner(eqx.Module):
         updates: () int32, updates done.
     """
 
-    agent: GridAgent
+    agent: Agent
     optimiser: optax.OptState
     actors: Actors
     key: jax.Array
@@ -183,7 +183,7 @@ def advantages(
     return jax.lax.scan(back, jnp.zeros_like(last_value), (surprise, done), reverse=True)[1]
 
 
-def in_compute_precision(agent: GridAgent, settings: Settings) -> GridAgent:
+def in_compute_precision(agent: Agent, settings: Settings) -> Agent:
     """The network as it computes."""
     if not settings.half_precision:
         return agent
@@ -207,13 +207,13 @@ def _cut(experience: Experience, memories: jax.Array, advantage: jax.Array, sett
 
 
 def _learn(
-    agent: GridAgent,
+    agent: Agent,
     state: optax.OptState,
     sequences: Sequences,
     settings: Settings,
     pace: Pace,
     key: jax.Array,
-) -> tuple[GridAgent, optax.OptState, Losses]:
+) -> tuple[Agent, optax.OptState, Losses]:
     """Some epochs over the sequences in random minibatches; losses are means, but the first ratio error."""
     params, static = eqx.partition(agent, eqx.is_inexact_array)
 
@@ -240,27 +240,26 @@ def _learn(
     return eqx.combine(params, static), state, means._replace(ratio_error=losses.ratio_error[0])
 
 
-def loss(agent: GridAgent, sequences: Sequences, settings: Settings, pace: Pace) -> tuple[jax.Array, Losses]:
+def loss(agent: Agent, sequences: Sequences, settings: Settings, pace: Pace) -> tuple[jax.Array, Losses]:
     """PPO's clipped loss on (pieces, bptt) sequences."""
     experience = jax.tree.map(lambda leaf: leaf.swapaxes(0, 1), sequences.experience)
     advantage, target = sequences.advantage.T, sequences.target.T
-    _, decision = in_compute_precision(agent, settings)(
-        sequences.memory, experience.image, experience.reading, experience.starts
-    )
-    log_ratio = joint_log_probability(decision, experience.action) - experience.log_probability
+    agent = in_compute_precision(agent, settings)
+    _, thoughts = agent(sequences.memory, experience.seen, experience.reading, experience.starts)
+    judgement = agent.judge(thoughts, experience.action, pays_for_asking=settings.entropy_pays_for_asking)
+    log_ratio = judgement.log_probability - experience.log_probability
     ratio = jnp.exp(log_ratio)
     # Before the first successes advantages are little but noise; blown up, it would drown the entropy term.
     deviation = jnp.maximum(advantage.std(), settings.advantage_floor)
     advantage = (advantage - advantage.mean()) / (deviation + 1e-8)
     clipped = jnp.clip(ratio, 1 - settings.clip, 1 + settings.clip)
     policy = -jnp.minimum(ratio * advantage, clipped * advantage).mean()
-    error = (decision.value - target) ** 2
+    error = (thoughts.value - target) ** 2
     if settings.clip_value:
-        near = experience.value + jnp.clip(decision.value - experience.value, -settings.clip, settings.clip)
+        near = experience.value + jnp.clip(thoughts.value - experience.value, -settings.clip, settings.clip)
         error = jnp.maximum(error, (near - target) ** 2)
     value = 0.5 * error.mean()
-    switch_entropy, entropy = weighted_entropy(decision, pays_for_asking=settings.entropy_pays_for_asking)
-    switch_entropy, entropy = switch_entropy.mean(), entropy.mean()
+    switch_entropy, entropy = judgement.switch_entropy.mean(), judgement.entropy.mean()
     total = (
         policy
         + settings.value_weight * value

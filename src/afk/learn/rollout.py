@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from afk.agents.grid_agent import Decision, GridAgent, joint_log_probability, sample
+from afk.agents.agent import Agent
 from afk.agents.notebook import Notebook, NoteTaking, open_notebook, write
 from afk.agents.reading import Reading, read_focus, read_latest
 from afk.agents.variants import Variant
@@ -36,7 +36,7 @@ class Actors(eqx.Module):
     Attributes:
         batch: the episodes.
         notebooks: F of each.
-        memory: (n, 2, width), the LSTM's states.
+        memory: (n, ...), what the agent remembers.
         starts: (n,) bool, whether the next step is the first of an episode.
     """
 
@@ -50,13 +50,13 @@ class Glance(eqx.Module):
     """What an agent has before it at a step of n episodes.
 
     Attributes:
-        image: (n, 7, 7, 4) uint8.
+        seen: what it sees, with a leading axis n.
         reading: what it reads.
-        memory: (n, 2, width), the LSTM's states.
+        memory: (n, ...), what it remembers.
         starts: (n,) bool, whether this is the first step of an episode.
     """
 
-    image: jax.Array
+    seen: Any
     reading: Reading
     memory: jax.Array
     starts: jax.Array
@@ -82,10 +82,10 @@ class Experience(eqx.Module):
     """Steps of many episodes; leading axes are (steps, n).
 
     Attributes:
-        image: (7, 7, 4) uint8.
+        seen: what was seen.
         reading: what was read.
         starts: () bool, whether an episode started at this step.
-        action: (5,) int32.
+        action: (components,) int32.
         log_probability: () float32, of the action when it was taken.
         value: () float32, V before the step.
         reward: () float32, r_env.
@@ -95,7 +95,7 @@ class Experience(eqx.Module):
         final_value: () float32, V of the last observation where the episode was truncated, else 0.
     """
 
-    image: jax.Array
+    seen: Any
     reading: Reading
     starts: jax.Array
     action: jax.Array
@@ -108,14 +108,14 @@ class Experience(eqx.Module):
     final_value: jax.Array
 
 
-def start_actors(play: Play, agent: GridAgent, pool: Pool, count: int) -> Actors:
+def start_actors(play: Play, agent: Agent, pool: Pool, count: int) -> Actors:
     """Start episodes with fresh notebooks."""
     batch = start_batch(pool, count)
     notebooks = jax.vmap(partial(open_notebook, rules=play.rules))(batch.observations.mission)
     return Actors(batch, notebooks, agent.first_state(count), jnp.ones(count, bool))
 
 
-def read(play: Play, agent: GridAgent, notebooks: Notebook, latest: jax.Array) -> Reading:
+def read(play: Play, agent: Agent, notebooks: Notebook, latest: jax.Array) -> Reading:
     """What the agent reads in each of n episodes: A_0, or the latest (n, tokens) response only."""
     size = agent.size
     if play.variant.notebook:
@@ -124,23 +124,23 @@ def read(play: Play, agent: GridAgent, notebooks: Notebook, latest: jax.Array) -
     return jax.vmap(latest_only)(notebooks, latest)
 
 
-def decide(agent: GridAgent, glance: Glance) -> tuple[jax.Array, Decision]:
-    """One step of the agent: the LSTM's states after it, and decisions with a leading axis n."""
-    inputs = jax.tree.map(lambda leaf: leaf[None], (glance.image, glance.reading, glance.starts))
-    memory, decision = agent(glance.memory, *inputs)
-    return memory.astype(glance.memory.dtype), jax.tree.map(lambda leaf: leaf[0], decision)
+def decide(agent: Agent, glance: Glance) -> tuple[jax.Array, Any]:
+    """One step of the agent: its memory after it, and its thoughts with a leading axis n."""
+    inputs = jax.tree.map(lambda leaf: leaf[None], (glance.seen, glance.reading, glance.starts))
+    memory, thoughts = agent(glance.memory, *inputs)
+    return memory.astype(glance.memory.dtype), jax.tree.map(lambda leaf: leaf[0], thoughts)
 
 
-def glance_at(play: Play, agent: GridAgent, actors: Actors) -> Glance:
+def glance_at(play: Play, agent: Agent, actors: Actors) -> Glance:
     """What the agent has before it at the next step."""
-    seen = actors.batch.observations
+    observed = actors.batch.observations
     return Glance(
-        seen.image, read(play, agent, actors.notebooks, seen.response), actors.memory, actors.starts
+        observed.seen, read(play, agent, actors.notebooks, observed.response), actors.memory, actors.starts
     )
 
 
 def act(
-    play: Play, agent: GridAgent, pool: Pool, actors: Actors, key: jax.Array
+    play: Play, agent: Agent, pool: Pool, actors: Actors, key: jax.Array
 ) -> tuple[Actors, TimeStep, Experience, Glance]:
     """One step in each of n episodes.
 
@@ -149,25 +149,25 @@ def act(
         agent has before it after the step, which differs from what the actors have where an episode ended.
     """
     glance = glance_at(play, agent, actors)
-    memory, decision = decide(agent, glance)
-    action = sample(decision, key)
+    memory, thoughts = decide(agent, glance)
+    action, log_probability = agent.choose(thoughts, key)
     batch, time_step = advance(play.env, pool, actors.batch, action)
     response = time_step.observation.response
     notebooks, grew = jax.vmap(partial(write, rules=play.rules))(actors.notebooks, response)
     reading = read(play, agent, notebooks, response)
-    final = Glance(time_step.observation.image, reading, memory, jnp.zeros_like(grew))
+    final = Glance(time_step.observation.seen, reading, memory, jnp.zeros_like(grew))
     experience = Experience(
-        image=glance.image,
+        seen=glance.seen,
         reading=glance.reading,
         starts=glance.starts,
         action=action,
-        log_probability=joint_log_probability(decision, action),
-        value=decision.value,
+        log_probability=log_probability,
+        value=thoughts.value,
         reward=time_step.reward,
         grew=grew,
         terminated=time_step.terminated,
         truncated=time_step.truncated,
-        final_value=jnp.zeros_like(decision.value),
+        final_value=jnp.zeros_like(thoughts.value),
     )
     fresh = jax.vmap(partial(open_notebook, rules=play.rules))(batch.observations.mission)
     notebooks = _choose(time_step.done, fresh, notebooks)
@@ -175,7 +175,7 @@ def act(
 
 
 def collect(
-    play: Play, agent: GridAgent, pool: Pool, actors: Actors, key: jax.Array, *, steps: int
+    play: Play, agent: Agent, pool: Pool, actors: Actors, key: jax.Array, *, steps: int
 ) -> tuple[Actors, Experience, Episodes]:
     """Play some steps in every episode; experience has leading axes (steps, n).
 

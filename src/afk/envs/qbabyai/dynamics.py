@@ -99,7 +99,7 @@ def _act(state: State, action: jax.Array) -> tuple[State, jax.Array]:
     height, width = state.grid.shape
     is_ahead = (jnp.arange(height)[:, None] == ahead[1]) & (jnp.arange(width)[None, :] == ahead[0])
     moved = jnp.where(drops, state.carrying, front)
-    facts = _follow(state.facts, moved, gone=picks | opens_box, back=drops, room=room_of(level, ahead))
+    facts = follow(state.facts, moved, gone=picks | opens_box, back=drops, room=room_of(level, ahead))
     state = replace(
         state,
         grid=jnp.where(is_ahead, after, state.grid),
@@ -112,7 +112,7 @@ def _act(state: State, action: jax.Array) -> tuple[State, jax.Array]:
     return state, jnp.where(opens_box, front, jnp.uint8(cells.EMPTY))
 
 
-def _follow(
+def follow(
     facts: FactTable, thing: jax.Array, *, gone: jax.Array, back: jax.Array, room: jax.Array
 ) -> FactTable:
     """Keep "where is the red key" true when the thing is taken from the floor or put back."""

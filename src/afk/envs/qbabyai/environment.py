@@ -4,11 +4,11 @@ import jax
 import jax.numpy as jnp
 
 from afk.envs.base import Environment, Tally, TimeStep
-from afk.envs.qbabyai import cells, dynamics
+from afk.envs.qbabyai import cells, dynamics, starts
 from afk.envs.qbabyai.state import Observation, State
 from afk.envs.qbabyai.tasks import Task
 from afk.envs.qbabyai.view import look
-from afk.envs.qbabyai.words import SILENCE, VOCABULARY
+from afk.envs.qbabyai.words import MISSION_LENGTH, SILENCE, VOCABULARY
 from afk.knowledge.facts import UNUSED
 
 
@@ -22,6 +22,9 @@ class GridWorld(Environment[State]):
     """
 
     vocabulary = VOCABULARY
+    glue, breaks, clauses = ("is", "in"), (",",), 2
+    no_answer = ("i dont know",)
+    sentence_length = MISSION_LENGTH
     action_sizes = (
         *(2, len(cells.ACTIONS)),
         *(len(VOCABULARY.functions), len(VOCABULARY.adjectives), len(VOCABULARY.nouns)),
@@ -30,12 +33,17 @@ class GridWorld(Environment[State]):
     def __init__(self, *tasks: Task) -> None:
         self.tasks = tasks
         self.name = " + ".join(task.name for task in tasks)
+        self.max_steps = max(task.max_steps for task in tasks)
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.tasks == getattr(other, "tasks", None)
 
     def __hash__(self) -> int:
         return hash(self.tasks)
+
+    def scatter(self, state: State, key: jax.Array) -> State:
+        """The same level with the agent elsewhere; see `afk.envs.qbabyai.starts.scatter`."""
+        return starts.scatter(state, key)
 
     def observe(self, state: State) -> Observation:
         """What the agent sees before it has asked anything."""

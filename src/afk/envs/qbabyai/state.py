@@ -87,6 +87,11 @@ class Observation(eqx.Module):
     mission: jax.Array
     response: jax.Array
 
+    @property
+    def seen(self) -> jax.Array:
+        """What is seen, whatever the world."""
+        return self.image
+
 
 def room_of(level: Level, position: jax.Array) -> jax.Array:
     """The number of the room that (..., 2) positions are in: row by row, () int32."""

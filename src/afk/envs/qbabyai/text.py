@@ -1,5 +1,6 @@
 """Q-BabyAI in words, so that a person or a language model can play: levels, observations and actions."""
 
+import re
 from collections.abc import Iterable
 
 import jax
@@ -12,6 +13,7 @@ from afk.envs.qbabyai.view import AGENT_COLUMN, AGENT_ROW, VIEW
 from afk.envs.qbabyai.words import VOCABULARY
 from afk.language import Query
 
+_SKIPPED = ("ask", "is", "the", "s")  # what a question may have beside its three words
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _AGENT_MARKS = (">", "v", "<", "^")
 _MAP_MARKS = {cells.TILE: "~", cells.KEY: "k", cells.BALL: "o", cells.BOX: "b", cells.SQUARE: "*"}
@@ -26,6 +28,22 @@ def describe_action(action: np.ndarray) -> str:
     """An action, (5,) int, in words: ``forward``, or ``ask "where blue ball"``."""
     switch, physical, *query = (int(each) for each in action)
     return f'ask "{VOCABULARY.phrase(Query(*query))}"' if switch else cells.ACTIONS[physical]
+
+
+def read_action(text: str) -> np.ndarray:
+    """An action in words as (5,) int32, the reverse of `describe_action`; a ValueError if it is none.
+
+    A question may have articles and the like: ``where is the blue ball?``.
+    """
+    words = [word for word in re.findall(r"[a-z0-9]+", text.lower()) if word not in _SKIPPED]
+    line = " ".join(words)
+    if line in cells.ACTIONS:
+        return np.array([0, cells.ACTIONS.index(line), 0, 0, 0], np.int32)
+    if not words or words[0] not in VOCABULARY.functions:
+        raise ValueError(
+            f"cannot read {text!r}; write {', '.join(cells.ACTIONS)}, or a question such as `where red ball`"
+        )
+    return np.array([1, 0, *VOCABULARY.query(line)], np.int32)
 
 
 def describe_observation(observation: Observation) -> str:

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 
 from afk.envs.base import Environment, Tally, TimeStep
-from afk.envs.qtextworld import dynamics, sampler, text
+from afk.envs.qtextworld import dynamics, sampler, starts, text
 from afk.envs.qtextworld.bank import Bank, load_bank
 from afk.envs.qtextworld.state import Observation, State
 from afk.envs.qtextworld.tasks import Task
@@ -28,8 +28,13 @@ class QTextWorld(Environment[State]):
         book: all that can be said, numbered by the vocabulary.
     """
 
+    glue = ("the", "a", "some", "is", "are", "in", "on", "to", "be", "and", "needs", "you", "have")
+    breaks, clauses = (".", ",", "!"), 1  # what to use belongs to what it is used on
+    no_answer = ("you won't find any", "cannot be cut nor cooked")
+    sentence_length = MISSION_LENGTH
+
     def __init__(self, task: Task, bank: Bank | None = None) -> None:
-        self.task, self.name = task, task.name
+        self.task, self.name, self.max_steps = task, task.name, task.max_steps
         self.bank = load_bank() if bank is None else bank
         self.vocabulary = make_vocabulary(set(self.bank.words[1:]), cook=task.cook)
         self.book = text.make_book(self.bank, self.vocabulary)
@@ -44,6 +49,10 @@ class QTextWorld(Environment[State]):
     def draw(self, key: jax.Array) -> tuple[State, jax.Array]:
         """Draw a game; all of them can be won."""
         return sampler.draw_game(self.task, len(self.bank.intros), key), jnp.bool_(True)
+
+    def scatter(self, state: State, key: jax.Array) -> State:
+        """The same game begun in the middle; see `afk.envs.qtextworld.starts.scatter`."""
+        return starts.scatter(state, key)
 
     def observe(self, state: State) -> Observation:
         """What the agent sees before it has done anything."""

@@ -79,6 +79,11 @@ class Observation(eqx.Module):
     mission: jax.Array
     response: jax.Array
 
+    @property
+    def seen(self) -> jax.Array:
+        """What is seen, whatever the world."""
+        return self.text
+
 
 def floor(game: Game) -> int:
     """The place of what lies on the floor."""

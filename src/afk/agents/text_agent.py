@@ -1,0 +1,131 @@
+"""An agent for Q-TextWorld on the parts of the one for Q-BabyAI: notes, memory, words that are pointed to.
+
+What is seen is a long text of which little changes. Its first words are the reply to the last command and
+its last words the inventory: both are read in order, like a note. Of the description between them it is
+enough to know which words it has.
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from afk.agents.agent import Agent, Judgement, Size
+from afk.agents.encoders import Linear, NoteEncoder, SetEncoder, normalise, read_notes, words_of
+from afk.agents.fusion import Recurrence
+from afk.agents.heads import Perceptron, entropy, log_probability
+from afk.agents.reading import Reading
+from afk.agents.speech import Heard, Pick, Speech
+from afk.agents.variants import Variant
+from afk.language import PAD, Vocabulary
+
+QUERIES = ("where", "how")  # the function words that ask
+_REPLY, _INVENTORY = 8, 20  # words that are read in order at either end of what is seen
+
+
+class Thoughts(eqx.Module):
+    """What commands and questions are drawn from, with leading axes.
+
+    Attributes:
+        h_x: (width,).
+        heard: what can be pointed to.
+        value: () float32, V.
+    """
+
+    h_x: jax.Array
+    heard: Heard
+    value: jax.Array
+
+
+class TextAgent(Agent):
+    """Encoders, aggregator, heads and critic."""
+
+    note: NoteEncoder
+    notes: SetEncoder
+    words: jax.Array
+    layers: list[Linear]
+    recurrence: Recurrence
+    speech: Speech
+    critic: Perceptron
+    asks: bool = eqx.field(static=True)
+    size: Size = eqx.field(static=True)
+    vocabulary: Vocabulary = eqx.field(static=True)
+
+    def __init__(self, variant: Variant, size: Size, vocabulary: Vocabulary, *, key: jax.Array) -> None:
+        keys = iter(jax.random.split(key, 8))
+        width = size.width
+        self.size, self.vocabulary, self.asks = size, vocabulary, variant.asks
+        self.note = NoteEncoder(len(vocabulary.tokens), width, key=next(keys))
+        self.notes = SetEncoder(width, key=next(keys))
+        self.words = jax.random.normal(next(keys), (len(vocabulary.tokens), width)) * 0.5
+        self.layers = [Linear(4 * width, width, key=next(keys)), Linear(width, width, key=next(keys))]
+        self.recurrence = Recurrence(width, key=next(keys))
+        self.speech = Speech(variant, width, size.head, vocabulary, key=next(keys))
+        self.critic = Perceptron(width, size.head, 1, key=next(keys), scale=1.0)
+
+    def first_state(self, count: int) -> jax.Array:
+        """The LSTM's state before an episode: (count, 2, width)."""
+        return jnp.zeros((count, 2, self.size.width))
+
+    def __call__(
+        self, state: jax.Array, seen: jax.Array, reading: Reading, starts: jax.Array
+    ) -> tuple[jax.Array, Thoughts]:
+        """See `Agent`; the memory is (n, 2, width), and what is seen (steps, n, tokens) uint16."""
+        steps, count = starts.shape
+        text, reading = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (seen, reading))
+        h_w, h_s = read_notes(self.note, self.notes, reading, self.size)
+        x = jnp.concatenate([h_s, self._see(text)], -1)
+        for layer in self.layers:
+            x = jax.nn.relu(layer(x))
+        projected = self.recurrence.inputs(normalise(x)).reshape(steps, count, -1)
+        state, h_x = self.recurrence.remember(state, projected, starts)
+        h_x = h_x.reshape(steps * count, -1)
+        thoughts = Thoughts(h_x, Heard(words_of(reading, self.size), h_w), self.critic(h_x)[:, 0])
+        return state, jax.tree.map(lambda leaf: leaf.reshape(steps, count, *leaf.shape[1:]), thoughts)
+
+    def choose(self, thoughts: Thoughts, key: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Draw ``<func, adj, noun>``, (..., 3) int32; see `Agent`."""
+        keys = jax.random.split(key, 3)
+        logits, action = self._speak(
+            thoughts, lambda word, logits: jax.random.categorical(keys[word], logits).astype(jnp.int32)
+        )
+        return action, _joint(logits, action)
+
+    def judge(self, thoughts: Thoughts, action: jax.Array, *, pays_for_asking: bool) -> Judgement:
+        """See `Agent`; asking is saying one of two words, and pays no more than saying another."""
+        del pays_for_asking
+        flat = action.reshape(-1, 3)
+        logits, _ = self._speak(thoughts, lambda word, _: flat[:, word])
+        open_to = sum((entropy(each) for each in logits), start=jnp.zeros(action.shape[:-1]))
+        asking = jnp.array([word in QUERIES for word in self.vocabulary.functions])
+        ask = jnp.where(asking, jnp.exp(logits[0]), 0).sum(-1)
+        return Judgement(_joint(logits, action), _open_choice(ask), open_to)
+
+    def _see(self, text: jax.Array) -> jax.Array:
+        """What (n, tokens) texts say: (n, 3 * width)."""
+        rows = jnp.arange(len(text))[:, None]
+        has_word = jnp.zeros((len(text), len(self.words)), self.words.dtype).at[rows, text].set(1)
+        described = normalise(has_word @ self.words)
+        length = (text != PAD).sum(1, keepdims=True)
+        ending = jnp.maximum(length - _INVENTORY, 0) + jnp.arange(_INVENTORY)
+        ends = text[:, :_REPLY], jnp.take_along_axis(text, jnp.minimum(ending, text.shape[1] - 1), 1)
+        return jnp.concatenate([described, *(self.note(each)[1] for each in ends)], -1)
+
+    def _speak(self, thoughts: Thoughts, pick: Pick) -> tuple[tuple[jax.Array, ...], jax.Array]:
+        """The log-probabilities of three words and the words, with leading axes; `pick` is given (n, ...)."""
+        leading = thoughts.value.shape
+        flat = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[len(leading) :]), thoughts)
+        sayable = jnp.array([self.asks or word not in QUERIES for word in self.vocabulary.functions])
+        spoken = self.speech(flat.h_x, flat.heard, sayable, pick)
+        return jax.tree.map(lambda leaf: leaf.reshape(*leading, *leaf.shape[1:]), spoken)
+
+
+def _joint(logits: tuple[jax.Array, ...], action: jax.Array) -> jax.Array:
+    """The log-probability of (..., 3) words."""
+    every = (log_probability(each, action[..., word]) for word, each in enumerate(logits))
+    return sum(every, start=jnp.zeros(action.shape[:-1]))
+
+
+def _open_choice(probability: jax.Array) -> jax.Array:
+    """The entropy of a choice between two."""
+    inside = jnp.clip(probability, 1e-6, 1 - 1e-6)
+    return -inside * jnp.log(inside) - (1 - inside) * jnp.log(1 - inside)

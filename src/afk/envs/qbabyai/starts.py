@@ -1,0 +1,86 @@
+"""Other places to start an episode: what is far from the first reward is learned from nearer to it.
+
+A level that pays only at its end is hardly ever solved by chance from where it starts. Training may start
+some episodes at other places of the same levels; evaluation never does.
+"""
+
+from dataclasses import replace
+from functools import partial
+from typing import TypeVar
+
+import jax
+import jax.numpy as jnp
+
+from afk.envs.qbabyai import cells
+from afk.envs.qbabyai.dynamics import follow
+from afk.envs.qbabyai.layout import spread
+from afk.envs.qbabyai.state import UNLOCK, State, room_of
+
+Tree = TypeVar("Tree")
+_FAR = 64  # steps; what is further away is as good as this
+
+
+def scatter(state: State, key: jax.Array) -> State:
+    """The same level with the agent on some safe cell, looking anywhere: often near what is to be done next.
+
+    Where there are locks, half of the time it gets help: the key that fits is in its hands, or, where a lock
+    is not the goal itself, the locks may be open instead.
+    """
+    help_key, place_key, turn_key = jax.random.split(key, 3)
+    is_helped, may_open, at_lock = jax.random.bernoulli(help_key, shape=(3,))
+    is_helped &= state.level.key_colour >= 0
+    opens = is_helped & may_open & (state.level.goal != UNLOCK)
+    state = _choose(opens, _open_locks(state), _choose(is_helped, _take_key(state), state))
+    aim = _choose(at_lock | is_helped, _locks(state), state.grid == _fitting_key(state))
+    aim = _choose(_locks(state).any(), aim, state.grid == state.level.target)
+    return replace(
+        state, position=_draw_place(state, aim, place_key), direction=jax.random.randint(turn_key, (), 0, 4)
+    )
+
+
+def _draw_place(state: State, aim: jax.Array, key: jax.Array) -> jax.Array:
+    """A safe cell near a (height, width) mask, (2,) int32 x and y; how near is drawn, too."""
+    reach_key, cell_key = jax.random.split(key)
+    kind = cells.kind_of(state.grid)
+    is_danger = state.grid == cells.cell(cells.TILE, state.level.danger.astype(jnp.uint8))
+    free = cells.is_any(kind, cells.EMPTY_KIND, cells.TILE) & ~is_danger
+    doors = cells.is_any(kind, cells.OPEN_DOOR, cells.CLOSED_DOOR, cells.LOCKED_DOOR)
+    walkable = free | doors | cells.is_any(kind, cells.KEY, cells.SQUARE)
+
+    def walk(_: int, carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        reached, distance = carry
+        return reached | (spread(reached) & walkable), distance + ~reached
+
+    _, distance = jax.lax.fori_loop(0, _FAR, walk, (aim, jnp.zeros(aim.shape, jnp.int32)))
+    reach = 2.0 ** jax.random.uniform(reach_key, maxval=5.0)
+    score = jax.random.gumbel(cell_key, aim.shape) - distance / reach
+    y, x = jnp.divmod(jnp.argmax(jnp.where(free, score, -jnp.inf)), aim.shape[1])
+    return jnp.stack([x, y]).astype(jnp.int32)
+
+
+def _choose(mask: jax.Array, yes: Tree, no: Tree) -> Tree:
+    return jax.tree.map(partial(jnp.where, mask), yes, no)
+
+
+def _fitting_key(state: State) -> jax.Array:
+    """The cell of the key that fits: () uint8."""
+    return cells.cell(cells.KEY, state.level.key_colour.astype(jnp.uint8))
+
+
+def _locks(state: State) -> jax.Array:
+    """Where the locked doors are: (height, width) bool."""
+    return cells.kind_of(state.grid) == cells.LOCKED_DOOR
+
+
+def _open_locks(state: State) -> State:
+    """Every lock open, and paid for."""
+    door = cells.cell(cells.OPEN_DOOR, cells.colour_of(state.grid))
+    return replace(state, grid=jnp.where(_locks(state), door, state.grid), unlocked=jnp.bool_(True))
+
+
+def _take_key(state: State) -> State:
+    """The key that fits in the agent's hands."""
+    key, here = _fitting_key(state), room_of(state.level, state.position)
+    facts = follow(state.facts, key, gone=jnp.bool_(True), back=jnp.bool_(False), room=here)
+    grid = jnp.where(state.grid == key, jnp.uint8(cells.EMPTY), state.grid)
+    return replace(state, grid=grid, carrying=key, facts=facts)

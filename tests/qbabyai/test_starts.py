@@ -1,0 +1,86 @@
+"""Scattered starts: the same levels, begun elsewhere."""
+
+import jax
+import numpy as np
+import pytest
+
+from afk.envs.base import scatter_share
+from afk.envs.qbabyai import cells
+from afk.envs.qbabyai.state import UNLOCK, State
+from afk.envs.registry import make_grid
+
+LEVELS = 512
+TASKS = (
+    "qbabyai/danger",
+    "qbabyai/open-door",
+    "qbabyai/danger+open-door",
+    "qbabyai/object-in-box+danger+go-to-favorite+open-door",
+)
+
+
+def scattered(name: str, share: float) -> tuple[State, State]:
+    """Levels as they are drawn and scattered, on the host."""
+    env = make_grid(name)
+    states = env.draw_many(jax.random.key(3), LEVELS)
+    return jax.device_get((states, scatter_share(env, states, jax.random.key(4), share)))
+
+
+def has_moved(before: State, after: State) -> np.ndarray:
+    """Which agents stand elsewhere: (levels,) bool."""
+    return np.asarray((before.position != after.position).any(1))
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_the_agent_stands_on_a_safe_free_cell(name: str) -> None:
+    _, after = scattered(name, 1.0)
+    x, y = after.position.T
+    underfoot = after.grid[np.arange(LEVELS), y, x]
+    assert np.isin(underfoot >> 3, (cells.EMPTY_KIND, cells.TILE)).all()
+    assert (underfoot != cells.TILE * 8 + after.level.danger).all()
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_nothing_else_changes_but_a_key_taken_or_locks_opened(name: str) -> None:
+    before, after = scattered(name, 1.0)
+    assert jax.tree.all(jax.tree.map(np.array_equal, before.level, after.level))
+    changed = before.grid != after.grid
+    fitting = cells.KEY * 8 + before.level.key_colour[:, None, None]
+    was_key = before.grid == fitting
+    was_locked = before.grid >> 3 == cells.LOCKED_DOOR
+    assert (was_key | was_locked)[changed].all()
+    holds, opened = after.carrying != cells.EMPTY, after.unlocked
+    assert ((changed & was_key).any((1, 2)) == holds).all()
+    assert ((changed & was_locked).any((1, 2)) == opened).all()
+    assert not (holds & opened).any()
+    has_lock = before.level.key_colour >= 0
+    assert not (holds | opened)[~has_lock].any()
+    if has_lock.any():
+        assert 0.4 < (holds | opened).mean() < 0.6
+        assert holds.any()
+        assert opened.any() == (before.level.goal != UNLOCK).all()
+
+
+def test_the_oracle_no_longer_tells_where_a_key_in_hand_is() -> None:
+    before, after = scattered("qbabyai/go-to-favorite+open-door", 1.0)
+    told = np.asarray((before.facts.scope != after.facts.scope).sum(1))
+    assert (told == (after.carrying != cells.EMPTY)).all()
+
+
+def test_starts_are_often_near_the_target_and_sometimes_far() -> None:
+    before, after = scattered("qbabyai/go-to-favorite", 1.0)
+    y, x = np.array(
+        [np.argwhere(grid == target)[0] for grid, target in zip(after.grid, after.level.target, strict=True)]
+    ).T
+
+    def steps_away(state: State) -> np.ndarray:
+        return np.abs(state.position[:, 0] - x) + np.abs(state.position[:, 1] - y)
+
+    assert (steps_away(after) <= 3).mean() > 0.3 > (steps_away(before) <= 3).mean()
+    assert (steps_away(after) >= 8).mean() > 0.1
+
+
+def test_a_share_of_the_levels_is_scattered() -> None:
+    before, after = scattered("qbabyai/danger", 0.25)
+    assert 0.15 < has_moved(before, after).mean() < 0.3
+    before, after = scattered("qbabyai/danger", 0.0)
+    assert jax.tree.all(jax.tree.map(np.array_equal, before, after))
