@@ -1,17 +1,22 @@
-"""Prints the README's tables from the records in ``results/``."""
+"""Prints the README's tables from the records in ``results/``; those of agents as `afk reproduce` does."""
 
 import json
 from pathlib import Path
-from statistics import mean, stdev
 
 from afk.bench import times_peer
+from afk.report.archive import read_archive
+from afk.report.items import ITEMS
+from afk.report.render import to_markdown
 
 RESULTS = Path(__file__).parents[1] / "results"
+README_ITEMS = ("table-1", "lengths", "textworld", "query-quality", "generalisation")
 
 
 def main() -> None:
     """Print each table as Markdown."""
-    print(_speeds(), _worlds(), _level_one(), sep="\n\n")
+    archive = read_archive(RESULTS)
+    tables = [table for name in README_ITEMS for table in ITEMS[name].tables(archive) if not table.is_empty]
+    print(_speeds(), _worlds(), *map(to_markdown, tables), sep="\n\n")
 
 
 def _speeds() -> str:
@@ -71,43 +76,6 @@ def _comparisons() -> dict[str, tuple[str, int]]:
 def _read(name: str) -> dict:
     """A record."""
     return json.loads((RESULTS / name).read_text())
-
-
-def _level_one() -> str:
-    """Agents on the tasks of level 1 beside the published numbers: means and deviations over seeds."""
-    published = _read("published.json")
-    lines = [
-        "| task | agent | success | paper | length | paper | queries | F1 | steps a seed |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    for symbol, title in published["symbols"].items():
-        task = title.lower().replace(" ", "-")
-        for agent in ("afk", "query", "no-query"):
-            path = RESULTS / "level-1" / f"{agent}--{task}.json"
-            if not path.exists():
-                continue
-            record = json.loads(path.read_text())
-            ours = {
-                name: _over_seeds(record, name) for name in ("success", "episode_length", "queries", "f1")
-            }
-            theirs = [
-                published[name][symbol][agent.replace("-", "_")]
-                for name in ("qbabyai_success", "qbabyai_episode_length")
-            ]
-            success, success_spread = ours["success"]
-            lines.append(
-                f"| {title} | {agent} | {100 * success:.1f} ± {100 * success_spread:.1f} "
-                f"| {theirs[0][0]:.1f} ± {theirs[0][1]:.1f} | {ours['episode_length'][0]:.1f} "
-                f"| {theirs[1][0]:.1f} | {ours['queries'][0]:.1f} | {ours['f1'][0]:.2f} "
-                f"| {record['config']['steps'] / 1e6:.1f}M |"
-            )
-    return "\n".join(lines)
-
-
-def _over_seeds(record: dict, measure: str) -> tuple[float, float]:
-    """Mean and standard deviation of the protocol's final metric."""
-    values = [seed["final"][measure] for seed in record["seeds"]]
-    return mean(values), stdev(values)
 
 
 if __name__ == "__main__":

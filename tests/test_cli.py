@@ -72,7 +72,6 @@ def test_the_expert_is_evaluated() -> None:
         (("eval", "pyproject.toml", "--task", "qbabyai/danger"), "is broken"),
         (("watch", "expert", "--task", "qbabyai/danger"), "there is no agent expert"),
         (("watch", "shipped", "--task", "qbabyai/danger", "--gif", "a.png"), "a.png"),
-        (("watch", "shipped", "--task", "qtextworld/take-1"), "is a task of Q-TextWorld; so far only"),
         (("play", "qbabyai/dangre"), "did you mean qbabyai/danger"),
         (("play", "qbabyai/danger", "--seed", "-1"), "--seed"),
         (("bench", "env", "--envs", "0"), "--envs"),

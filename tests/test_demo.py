@@ -6,25 +6,33 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
+from afk import demo
 from afk.demo import TASK, show
+from afk.envs.qtextworld.tasks import Task as TextTask
+from afk.envs.registry import find_task
 from afk.experiments.shelf import SHIPPED, find_agent, shipped_tasks
 
 
-def test_the_demonstration_plays_shows_and_trains() -> None:
+def test_the_demonstration_plays_shows_and_trains(monkeypatch: pytest.MonkeyPatch) -> None:
     text = StringIO()
+    monkeypatch.setattr(demo, "show_text", lambda console, *, seed: console.print("a transcript"))
     show(Console(file=text, width=120), seed=0, steps=1)
     said = text.getvalue()
     assert "of 100 fresh levels solved" in said
     assert "A0" in said
+    assert "a transcript" in said
     assert "success in evaluations as it learned:" in said
 
 
 @pytest.mark.parametrize("task", shipped_tasks())
 def test_shipped_agents_fit_their_task_and_are_small(task: str) -> None:
+    is_text = isinstance(find_task(task), TextTask)
+    file = files("afk.shipped") / f"{task.replace('/', '--')}.safetensors"
+    assert len(file.read_bytes()) < (5_000_000 if is_text else 3_000_000)
+    if is_text:
+        pytest.importorskip("textworld", reason="textworld is not installed; it takes a C compiler")
     agent = find_agent(SHIPPED, (task,))
     assert task in agent.config.tasks and agent.config.agent == "afk"
-    file = files("afk.shipped") / f"{task.replace('/', '--')}.safetensors"
-    assert len(file.read_bytes()) < 3_000_000
 
 
 def test_the_demonstrated_agent_is_shipped() -> None:

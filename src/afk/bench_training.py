@@ -1,6 +1,7 @@
 """How fast training is, where its time goes, and how much of the device's arithmetic it uses."""
 
 import math
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -10,11 +11,12 @@ import jax.numpy as jnp
 
 from afk.bench import STEPS, describe_machine, measure, steps_loop
 from afk.experiments.config import Config
-from afk.experiments.train import Chunk, draw_pools, first_learner, stack
+from afk.experiments.train import Chunk, Learner, draw_pools, first_learner, stack
+from afk.learn import dqn, ppo
 from afk.learn.parallel import use_devices
-from afk.learn.ppo import Learner, in_compute_precision
-from afk.learn.rollout import collect, decide, glance_at
+from afk.learn.rollout import act, collect, decide, glance_at
 
+_CHUNK = 50  # updates in one call, at most
 _MATRIX = 8192  # of the product that the device's rate is measured with
 
 
@@ -24,6 +26,8 @@ def bench_training(config: Config, *, seconds: float) -> dict[str, Any]:
     The device's rate is that of one large matrix product in the precision that the network computes in; the
     network's arithmetic is counted by XLA, a gradient as three passes.
     """
+    chunk = min(config.chunk, _CHUNK)
+    config = replace(config, chunk=chunk, evaluate_every=chunk)
     settings, seeds = config.settings, len(config.seeds)
     learner = stack([first_learner(config, seed) for seed in config.seeds])
     pools = draw_pools(config, 0)
@@ -34,7 +38,7 @@ def bench_training(config: Config, *, seconds: float) -> dict[str, Any]:
     operations = _operations(config, learner)
     update, compiling = _updates(config, learner, pools, seconds)
     world *= per_update / (STEPS * seeds * settings.environments)
-    passes = 1 + 3 * settings.epochs
+    learned, passes = _learned(settings)
     rate = _device_rate(settings.half_precision, seconds)
     return {
         "machine": describe_machine(),
@@ -42,7 +46,7 @@ def bench_training(config: Config, *, seconds: float) -> dict[str, Any]:
         "agent": config.agent,
         "seeds": seeds,
         "environments": settings.environments,
-        "epochs": settings.epochs,
+        **learned,
         "width": config.size.width,
         "half_precision": settings.half_precision,
         "steps_per_second": per_update / update,
@@ -58,23 +62,34 @@ def bench_training(config: Config, *, seconds: float) -> dict[str, Any]:
     }
 
 
+def _learned(settings: ppo.Settings | dqn.Settings) -> tuple[dict[str, float], float]:
+    """How often a step is learned from, and how many passes through the network a step takes in all."""
+    if isinstance(settings, dqn.Settings):
+        # A gradient, and a pass through the target network, for every sample.
+        return {"samples_per_step": settings.samples_per_step}, 1 + 4 * settings.samples_per_step
+    return {"epochs": settings.epochs}, 1 + 3 * settings.epochs
+
+
 def _rollout(config: Config, learner: Learner, pools: Any) -> Any:
     """A function that plays as many steps as one update learns from."""
-    agents = eqx.partition(in_compute_precision(learner.agent, config.settings), eqx.is_array)
-    arrays, actors = agents[0], learner.actors
+    arrays, static = eqx.partition(learner.agent, eqx.is_array)
+    settings, actors = config.settings, learner.actors
 
-    @jax.jit
-    def play(arrays: Any, actors: Any, pools: Any, key: jax.Array) -> Any:
-        def one(arrays: Any, actors: Any, pool: Any, key: jax.Array) -> Any:
-            agent = eqx.combine(arrays, agents[1])
-            actors, experience, _ = collect(
-                config.play, agent, pool, actors, key, steps=config.settings.steps
-            )
+    def one(arrays: Any, actors: Any, pool: Any, key: jax.Array) -> Any:
+        agent: Any = eqx.combine(arrays, static)
+        if isinstance(settings, ppo.Settings):
+            agent = ppo.in_compute_precision(agent, settings)
+            return collect(config.play, agent, pool, actors, key, steps=settings.steps)[:2]
+        agent = dqn.in_compute_precision(agent, settings)
+
+        def step(actors: Any, key: jax.Array) -> Any:
+            actors, _, experience, _ = act(config.play, agent, pool, actors, key)
             return actors, experience
 
-        return jax.vmap(one)(arrays, actors, pools, jax.random.split(key, len(config.seeds)))
+        return jax.lax.scan(step, actors, jax.random.split(key, settings.steps))
 
-    return lambda key: play(arrays, actors, pools, key)
+    play = jax.jit(jax.vmap(one))
+    return lambda key: play(arrays, actors, pools, jax.random.split(key, len(config.seeds)))
 
 
 def _updates(config: Config, learner: Learner, pools: Any, seconds: float) -> tuple[float, float]:

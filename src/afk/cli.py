@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from afk import cli_tasks
+from afk import cli_reproduce, cli_tasks
 from afk.cli_bench import JsonOption, SeedOption, TaskOption, bench_app, make_console
 from afk.records import cache_folder
 
@@ -29,6 +29,7 @@ textworld_app = typer.Typer(help="What Q-TextWorld needs.", no_args_is_help=True
 app.add_typer(textworld_app, name="textworld")
 app.command()(cli_tasks.tasks)
 app.command()(cli_tasks.play)
+app.command()(cli_reproduce.reproduce)
 
 AgentArgument = Annotated[
     str,
@@ -157,14 +158,17 @@ def watch(
     any_task: AnyTaskOption = False,
 ) -> None:
     """Watch an agent think: what it sees, does, asks, is told and notes, step by step."""
-    from afk.envs.registry import make_grid
+    from afk.envs.registry import make
+    from afk.experiments.recorder import record_episode
     from afk.experiments.shelf import find_agent
-    from afk.experiments.watch import check_gif, record_episode, show_episode, write_gif
+    from afk.experiments.watch import check_gif, show_episode, write_gif
 
-    env = make_grid(task)
+    env = make(task)
     if gif is not None:
         check_gif(gif)
     found = find_agent(agent, (task,), any_task=any_task)
+    if found.config.play.env.action_sizes != env.action_sizes:
+        raise ValueError(f"{agent} was trained with other actions than {task} has: it cannot play it")
     recording = record_episode(replace(found.config.play, env=env), found.network, seed=seed)
     show_episode(make_console(), recording)
     if gif is not None:

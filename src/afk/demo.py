@@ -7,13 +7,16 @@ from tempfile import TemporaryDirectory
 
 from rich.console import Console
 
-from afk.envs.registry import make
+from afk.envs.qtextworld.bank import load_bank
+from afk.envs.qtextworld.tasks import Task as TextTask
+from afk.envs.registry import find_task, make
 from afk.experiments.config import preset
 from afk.experiments.evaluate import play_agent, summarise
 from afk.experiments.progress import train_with_bar
-from afk.experiments.shelf import SHIPPED, find_agent
+from afk.experiments.recorder import record_episode
+from afk.experiments.shelf import SHIPPED, find_agent, shipped_tasks
 from afk.experiments.train import read_log, start_run
-from afk.experiments.watch import record_episode, show_episode
+from afk.experiments.watch import show_episode
 
 TASK = "qbabyai/danger"
 _EPISODES = 100
@@ -21,7 +24,7 @@ _GOOD = 0.92  # success at which the demonstration stops training
 
 
 def show(console: Console, *, seed: int, steps: int | None = None) -> None:
-    """Evaluate a shipped agent, print one of its episodes, and train a small one.
+    """Evaluate a shipped agent, print an episode of it and one in text, and train a small one.
 
     Args:
         console: where to print.
@@ -37,6 +40,7 @@ def show(console: Console, *, seed: int, steps: int | None = None) -> None:
         f"steps with {summary['queries']:.1f} questions (F1 {summary['f1']:.2f}). One of them:"
     )
     show_episode(console, record_episode(play, agent.network, seed=seed))
+    show_text(console, seed=seed)
     console.rule(f"[bold]A small agent learns {TASK} on this machine")
     changes = {} if steps is None else {"steps": steps}
     with TemporaryDirectory() as folder:
@@ -52,3 +56,19 @@ def show(console: Console, *, seed: int, steps: int | None = None) -> None:
         f"success in evaluations as it learned: {rates}; at the end {last['success']:.1%} in "
         f"{last['episode_length']:.1f} steps, after {time.perf_counter() - start:.0f} seconds."
     )
+
+
+def show_text(console: Console, *, seed: int) -> None:
+    """Print an episode of a shipped agent in text; nothing if there is none, or if the texts are missing."""
+    tasks = [task for task in shipped_tasks() if isinstance(find_task(task), TextTask)]
+    if not tasks:
+        return
+    try:
+        load_bank()
+    except ValueError:
+        return
+    task = tasks[-1]  # by the alphabet: the more there is to do, the later
+    console.rule(f"[bold]A trained agent on {task}")
+    agent = find_agent(SHIPPED, (task,))
+    play = replace(agent.config.play, env=make(task))
+    show_episode(console, record_episode(play, agent.network, seed=seed))

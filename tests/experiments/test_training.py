@@ -288,6 +288,7 @@ def test_impossible_runs_are_refused(changes: dict, said: str) -> None:
 
 def test_presets_are_the_papers_and_ours() -> None:
     paper = preset("paper", ["qbabyai/danger"], seeds=(42,))
+    assert isinstance(paper.settings, Settings)
     assert (paper.settings.environments, paper.settings.steps, paper.settings.epochs) == (64, 40, 4)
     assert paper.settings.learning_rate == 1e-4 and paper.size == Size() and paper.seeds == (42,)
     assert paper.updates * 2560 >= paper.steps > (paper.updates - paper.chunk) * 2560

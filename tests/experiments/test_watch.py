@@ -1,7 +1,8 @@
 """Watching an episode: the recording is what happened, and both pictures of it show that."""
 
+import json
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from io import StringIO
 from pathlib import Path
 
@@ -17,11 +18,13 @@ from afk.agents.grid_agent import ACT, ASK, GridAgent
 from afk.agents.notebook import NoteTaking, Similarity
 from afk.agents.variants import VARIANTS
 from afk.envs.qbabyai import cells
-from afk.envs.qbabyai.text import describe_action, draw_map
+from afk.envs.qbabyai.text import describe_action, draw_map, read_action
 from afk.envs.qbabyai.view import AGENT_COLUMN, AGENT_ROW, VIEW, look
 from afk.envs.qbabyai.words import VOCABULARY
 from afk.envs.registry import make
-from afk.experiments.watch import Recording, draw_view, record_episode, show_episode, write_gif
+from afk.experiments.recorder import record_episode
+from afk.experiments.recording import Head, Recording
+from afk.experiments.watch import CHOICES, draw_view, name_carried, show_episode, write_gif
 from afk.language import NONE
 from afk.learn.rollout import Play
 
@@ -57,7 +60,7 @@ def test_the_same_seed_gives_the_same_episode_and_another_seed_another(recording
     again, other = record("afk", SEED), record("afk", SEED + 1)
     assert len(again.steps) == len(recording.steps) and again.tally == recording.tally
     for one, two in zip(again.steps, recording.steps, strict=True):
-        assert eqx.tree_equal((one.decision, one.action, one.state), (two.decision, two.action, two.state))
+        assert one.heads == two.heads and eqx.tree_equal((one.action, one.state), (two.action, two.state))
     assert print_episode(again) == print_episode(recording) != print_episode(other)
 
 
@@ -67,14 +70,17 @@ def test_what_is_recorded_is_what_happens_when_the_actions_are_played_by_hand(re
     for number, then in enumerate(recording.steps, 1):
         assert then.number == number and not done
         assert eqx.tree_equal(jax.device_get(state), then.state)
-        np.testing.assert_array_equal(see(state), then.image)
+        np.testing.assert_array_equal(see(state), then.seen)
+        assert then.said == describe_action(then.action) and then.asks == (then.action[0] == ASK)
+        assert describe_action(read_action(then.said)) == then.said
         state, time_step = play_step(state, then.action)
         assert then.answer == VOCABULARY.decode(time_step.observation.response)
         for name in ("reward", "terminated", "truncated", "success"):
             assert getattr(then, name) == getattr(time_step, name)
         done, paid, tally = bool(time_step.done), paid + float(time_step.reward), time_step.tally
-    assert done and eqx.tree_equal(*jax.device_get((state, recording.last)))
-    assert eqx.tree_equal(jax.device_get(tally), recording.tally)
+    assert done and eqx.tree_equal(*jax.device_get((state, recording.last_state)))
+    np.testing.assert_array_equal(see(state), recording.last_seen)
+    assert jax.tree.map(int, tally) == recording.tally
     assert f"reward {paid:.2f}" in recording.summary()
 
 
@@ -83,11 +89,13 @@ def test_notes_are_those_of_the_papers_notebook_in_the_order_of_writing(recordin
     notebook = ReferenceNotebook(instruction, similarity.n, similarity.alpha, RULES.capacity)
     written, before = [clean(instruction)], {clean(instruction)}
     for then in recording.steps:
-        assert then.grew == notebook.write(then.answer)
+        assert bool(then.new) == notebook.write(then.answer)
         written += [clean(clause) for clause in then.answer.split(",")]
         notes = [tuple(note.split()) for note in then.notes]
         assert notes == [note for note in dict.fromkeys(written) if note in notebook.sets[0]]
         assert {tuple(note.split()) for note in then.new} == notebook.sets[0] - before
+        sets = [{tuple(note.split()) for note in each} for each in then.notebook]
+        assert sets == [notebook.sets[index] for index in sorted(notebook.sets)]
         before = notebook.sets[0]
     assert {len(then.new) for then in recording.steps} == {0, 1, 2}
 
@@ -97,10 +105,9 @@ def test_pointers_point_to_words_in_the_notes(recording: Recording) -> None:
     assert read == (recording.instruction.replace(",", ""),)
     for then in recording.steps:
         words = {NONE, *" ".join(read).split()}
-        assert then.decision.adjective is not None and then.decision.noun is not None
-        for logits, said in ((3, VOCABULARY.adjectives), (4, VOCABULARY.nouns)):
-            possible = np.exp(np.asarray(then.decision[logits])) > 0
-            assert {said[word] for word in np.flatnonzero(possible)} == words & set(said)
+        *_, adjective, noun = then.heads
+        for head, said in ((adjective, VOCABULARY.adjectives), (noun, VOCABULARY.nouns)):
+            assert set(head.probabilities) == words & set(said)
         read = then.notes
 
 
@@ -108,29 +115,41 @@ def test_pointers_point_to_words_in_the_notes(recording: Recording) -> None:
 def test_every_agent_can_be_watched_with_its_probabilities(name: str, recording: Recording) -> None:
     episode = recording if name == "afk" else record(name, SEED)
     asks = VARIANTS[name].asks
+    questions = ["function", "adjective", "noun"]
     for then in episode.steps:
-        heads = [logits for logits in then.decision[:5] if logits is not None]
-        assert len(heads) == (5 if asks else 2)
-        for logits in heads:
-            assert np.exp(np.asarray(logits)).sum() == pytest.approx(1, abs=1e-5)
-        weighed = then.weighed()
-        assert list(weighed) == (["function", "adjective", "noun"] if then.asks else ["action"])
-        taken = [choice.word for choices in weighed.values() for choice in choices if choice.taken]
-        asked = describe_action(then.action) == f'ask "{" ".join(word for word in taken if word != NONE)}"'
-        assert asked if then.asks else taken == [describe_action(then.action)]
-        for choices in weighed.values():
-            chances = [choice.probability for choice in choices]
-            assert 0 < len(chances) <= 4 and chances == sorted(chances, reverse=True) and chances[-1] > 0
+        assert [head.title for head in then.heads] == ["action", *(questions if asks else [])]
+        assert [head.title for head in then.weighed] == (questions if then.asks else ["action"])
+        assert (then.asking is not None) == asks and 0 < (then.asking or 0.5) < 1
+        for head in then.heads:
+            assert sum(head.probabilities.values()) == pytest.approx(1, abs=1e-5)
+        taken = [head.taken for head in then.weighed]
+        asked = then.said == f'ask "{" ".join(word for word in taken if word != NONE)}"'
+        assert asked if then.asks else taken == [then.said]
     assert {bool(then.asks) for then in episode.steps} == ({False, True} if asks else {False})
     text = print_episode(episode)
     assert ("ask " in text) == asks and ("not read" in text) == (asks and not VARIANTS[name].notebook)
+
+
+def test_the_likeliest_choices_hold_the_one_that_was_taken() -> None:
+    head = Head("noun", "key", {"ball": 0.5, "box": 0.25, "toy": 0.2, "key": 0.05}, counts=True)
+    assert [choice.word for choice in head.likeliest(3)] == ["ball", "box", "key"]
+    assert [choice.taken for choice in head.likeliest(3)] == [False, False, True]
+    assert head.likeliest(4)[2] == ("toy", 0.2, False) and len(head.likeliest(5)) == 4
+
+
+def test_a_record_can_be_written_as_json(recording: Recording) -> None:
+    read = json.loads(json.dumps(asdict(recording), default=np.ndarray.tolist))
+    step = recording.steps[-1]
+    assert read["task"] == ENV.name and read["steps"][-1]["seen"] == step.seen.tolist()
+    assert read["steps"][-1]["heads"][0]["probabilities"] == step.heads[0].probabilities
+    assert read["tally"]["steps"] == len(read["steps"])
 
 
 def test_the_terminal_shows_every_step_question_answer_and_note(recording: Recording) -> None:
     text, position = print_episode(recording), 0
     for then in recording.steps:
         # Steps between questions stand side by side, so only what is asked stands below what was before.
-        action = f"{then.number} {describe_action(then.action)}"
+        action = f"{then.number} {then.said}"
         assert action in text
         if then.asks:
             position = text.index(f'{action} "{then.answer}"', position)
@@ -149,8 +168,9 @@ def test_bars_stay_whole_in_a_narrow_terminal(recording: Recording) -> None:
     lines = print_episode(recording, 80).splitlines()
     assert max(map(len, lines)) <= 80
     for then in recording.steps:
-        for rank in range(4):
-            row = [choices[rank] for choices in then.weighed().values() if rank < len(choices)]
+        for rank in range(CHOICES):
+            columns = [head.likeliest(CHOICES) for head in then.weighed]
+            row = [choices[rank] for choices in columns if rank < len(choices)]
             words = [f"{choice.word} " for choice in row] + [f"{choice.probability:.0%}" for choice in row]
             assert any(all(word in line for word in words) for line in lines)
 
@@ -158,13 +178,13 @@ def test_bars_stay_whole_in_a_narrow_terminal(recording: Recording) -> None:
 def test_the_view_is_the_part_of_the_map_that_is_seen(recording: Recording) -> None:
     compared = 0
     for then in recording.steps:
-        view = [line.ljust(2 * VIEW) for line in draw_view(then.image, then.state).plain.splitlines()]
+        view = [line.ljust(2 * VIEW) for line in draw_view(then.seen, then.state).plain.splitlines()]
         assert len(view) == VIEW and view[AGENT_ROW][2 * AGENT_COLUMN] == "^"
         if cells.DIRECTION_WORDS[int(then.state.direction)] != "north":
             continue
         world = draw_map(then.state).splitlines()
         left, top = np.asarray(then.state.position) - (AGENT_COLUMN, AGENT_ROW)
-        for column, row in np.argwhere(then.image[..., 0] != cells.UNSEEN):
+        for column, row in np.argwhere(then.seen[..., 0] != cells.UNSEEN):
             x, y = left + column, top + row
             if 0 <= y < len(world) and 0 <= x < len(world[0]) // 2:
                 mark = world[y][2 * x : 2 * x + 2].ljust(2)
@@ -175,11 +195,11 @@ def test_the_view_is_the_part_of_the_map_that_is_seen(recording: Recording) -> N
 
 def test_what_is_carried_is_told(recording: Recording) -> None:
     first = recording.steps[0]
-    assert not first.carried
-    image = first.image.copy()
+    assert not name_carried(first)
+    image = first.seen.copy()
     image[AGENT_COLUMN, AGENT_ROW, :3] = cells.KEY, cells.PURPLE, 0
-    carrying = replace(first, image=image)
-    assert carrying.carried == "purple key"
+    carrying = replace(first, seen=image)
+    assert name_carried(carrying) == "purple key"
     assert "carries purple key" in print_episode(replace(recording, steps=(carrying,)))
 
 

@@ -93,12 +93,14 @@ class Agent(eqx.Module):
     def choose(self, thoughts: Any, key: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Draw actions: (..., components) int32, and their log-probabilities: (...,) float32."""
 
-    @abstractmethod
     def judge(self, thoughts: Any, action: jax.Array, *, pays_for_asking: bool) -> Judgement:
         """How likely (..., components) actions are, and how open the choice was.
+
+        Agents that draw from no distribution cannot be judged, and are not asked to by what trains them.
 
         Args:
             thoughts: with leading axes (...,).
             action: what was done.
             pays_for_asking: whether the entropy of richer choices is a reason to make them.
         """
+        raise NotImplementedError

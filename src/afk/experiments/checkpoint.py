@@ -39,13 +39,13 @@ def read_description(path: Path) -> dict[str, Any]:
         return _describe(file)
 
 
-def load(path: Path, like: Tree, description: Mapping[str, Any] | None = None) -> Tree:
+def load(path: Path, like: Tree, config: Config | None = None) -> Tree:
     """Read arrays into the shape and precision of a pytree.
 
     Args:
         path: of the file.
         like: a pytree of the same shapes.
-        description: what it must belong to, if that matters.
+        config: the run that it must belong to, if that matters.
 
     Returns:
         The pytree; a ValueError if the file is broken or of another shape or origin.
@@ -60,8 +60,8 @@ def load(path: Path, like: Tree, description: Mapping[str, Any] | None = None) -
         raise ValueError(
             f"the checkpoint {path} is of another task, agent or size: {', '.join(odd[:2])} differs"
         )
-    for name, value in (description or {}).items():
-        _check_same(path, value, found_description.get(name))
+    if config is not None:
+        _check_same(path, config, Config.from_json(found_description.get("config", {})))
     leaves, structure = jax.tree.flatten(like)
     arrays = [
         jax.random.wrap_key_data(jnp.asarray(array))
@@ -72,13 +72,12 @@ def load(path: Path, like: Tree, description: Mapping[str, Any] | None = None) -
     return jax.tree.unflatten(structure, arrays)
 
 
-def _check_same(path: Path, wanted: Any, found: Any) -> None:
+def _check_same(path: Path, wanted: Config, found: Config) -> None:
     """Refuse what belongs to another run."""
-    wanted, found = json.loads(json.dumps(wanted)), found or {}
-    for name in wanted:
-        if wanted[name] != found.get(name):
+    for name, value in vars(wanted).items():
+        if value != getattr(found, name):
             raise ValueError(
-                f"the checkpoint {path} is of another run: {name} is {found.get(name)}, not {wanted[name]}"
+                f"the checkpoint {path} is of another run: {name} is {getattr(found, name)}, not {value}"
             )
 
 

@@ -14,7 +14,9 @@ from afk.agents.notebook import NoteTaking, Similarity
 from afk.agents.variants import find_variant
 from afk.envs.qtextworld.tasks import Task as TextTask
 from afk.envs.registry import find_task, make
-from afk.learn.ppo import Pace, Settings
+from afk.learn import dqn, ppo
+from afk.learn.ppo import Pace
+from afk.learn.replay import check_capacity
 from afk.learn.rollout import Play
 
 
@@ -30,7 +32,8 @@ class Config:
         n_gram: 1 or 2, which n-grams relate two notes.
         alpha: how similar notes must be to be related.
         size: the network.
-        settings: PPO.
+        settings: of the algorithm that trains it, which they decide: PPO, or DQN with the paper's network for
+            text.
         levels: levels in the pool of each seed.
         scattered: the share of training levels where the agent starts elsewhere; see `scatter`.
         chunk: updates between two looks at the run: fresh levels, a line in the log, a checkpoint.
@@ -45,7 +48,7 @@ class Config:
     n_gram: int = 2
     alpha: float = 0.01
     size: Size = field(default_factory=Size)
-    settings: Settings = field(default_factory=Settings)
+    settings: ppo.Settings | dqn.Settings = field(default_factory=ppo.Settings)
     levels: int = 4096
     scattered: float = 0.0
     chunk: int = 50
@@ -67,8 +70,13 @@ class Config:
                 f"evaluate_every ({self.evaluate_every}) must be a multiple of chunk ({self.chunk})"
             )
         for task in map(find_task, self.tasks):
-            if task.max_steps < self.settings.bptt:
-                raise ValueError(f"episodes of {task.name} are shorter than bptt ({self.settings.bptt})")
+            if isinstance(self.settings, ppo.Settings):
+                if task.max_steps < self.settings.bptt:
+                    raise ValueError(f"episodes of {task.name} are shorter than bptt ({self.settings.bptt})")
+                continue
+            if not isinstance(task, TextTask):
+                raise ValueError(f"DQN trains on tasks of Q-TextWorld only, not on {task.name}")
+            check_capacity(self.settings.capacity, self.settings.environments, task.max_steps)
 
     @property
     def updates(self) -> int:
@@ -95,23 +103,27 @@ class Config:
 
     def to_json(self) -> dict[str, Any]:
         """The run as plain JSON."""
-        return asdict(self)
+        algorithm = next(name for name, kind in ALGORITHMS.items() if isinstance(self.settings, kind))
+        return asdict(self) | {"settings": {"algorithm": algorithm, **asdict(self.settings)}}
 
     @staticmethod
     def from_json(content: dict[str, Any]) -> "Config":
-        """The run that `to_json` wrote; a ValueError if it is not one."""
+        """The run that `to_json` wrote, now or before there was DQN; a ValueError if it is not one."""
         try:
+            settings = {"algorithm": "ppo", **content["settings"]}
             parts: dict[str, Any] = {
                 "tasks": tuple(content["tasks"]),
                 "seeds": tuple(content["seeds"]),
                 "size": Size(**content["size"]),
-                "settings": Settings(**content["settings"]),
+                "settings": ALGORITHMS[settings.pop("algorithm")](**settings),
             }
             return Config(**(content | parts))
         except (KeyError, TypeError) as error:
             raise ValueError(f"this is not the configuration of a run: {error}") from error
 
 
+# The settings of every algorithm, by its name.
+ALGORITHMS: dict[str, type[ppo.Settings] | type[dqn.Settings]] = {"ppo": ppo.Settings, "dqn": dqn.Settings}
 # What makes learning an order of magnitude faster than with the published settings; see docs/decisions.md.
 _OURS: dict[str, Any] = {
     "epochs": 3,
@@ -124,10 +136,10 @@ _TEXT_SIZE = Size(width=64, head=64, instruction_words=28, notes=8, note_words=1
 # Sizes and settings by name: as published, what fills a GPU, and what two cores can train. The authors train
 # with rewards times 20, and relate notes by single words in these tasks, by pairs of words elsewhere.
 PRESETS: dict[str, dict[str, Any]] = {
-    "paper": {"settings": Settings(reward_scale=20.0)},
+    "paper": {"settings": ppo.Settings(reward_scale=20.0)},
     "fast": {
         "steps": 5_000_000,
-        "settings": Settings(
+        "settings": ppo.Settings(
             environments=256,
             minibatches=4,
             learning_rate=3e-4,
@@ -146,7 +158,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "size": Size(
             width=32, head=32, view_layers=1, film_blocks=2, kernel=1, places=True, notes=8, distinct_notes=0
         ),
-        "settings": Settings(
+        "settings": ppo.Settings(
             environments=64,
             minibatches=8,
             learning_rate=1e-3,
@@ -163,12 +175,31 @@ PRESETS: dict[str, dict[str, Any]] = {
         "evaluation_episodes": 200,
     },
 }
-# The same for Q-TextWorld.
+# The same for Q-TextWorld. The paper trains for 500,000 episodes of at most 20 steps. Its tasks have some 800
+# different notes, and A_0 hardly ever holds more than a dozen.
+_PAPER_TEXT: dict[str, Any] = {
+    "steps": 10_000_000,
+    "size": Size(
+        head=128, view_layers=4, kernel=7, instruction_words=28, notes=16, note_words=12, distinct_notes=1024
+    ),
+    "settings": dqn.Settings(),
+    "levels": 16_384,
+    "chunk": 5_000,
+    "evaluate_every": 5_000,
+}
 TEXT_PRESETS: dict[str, dict[str, Any]] = {
+    "paper": _PAPER_TEXT,
+    # As many samples a step, but enough at once to fill a GPU.
+    "paper-wide": _PAPER_TEXT
+    | {
+        "settings": dqn.Settings(environments=640, batch=512, half_precision=True),
+        "chunk": 160,
+        "evaluate_every": 160,
+    },
     "fast": {
         "steps": 5_000_000,
         "size": _TEXT_SIZE,
-        "settings": Settings(
+        "settings": ppo.Settings(
             environments=512,
             steps=20,
             minibatches=4,
@@ -186,7 +217,7 @@ TEXT_PRESETS: dict[str, dict[str, Any]] = {
     "laptop": {
         "steps": 1_000_000,
         "size": replace(_TEXT_SIZE, width=32, head=32),
-        "settings": Settings(
+        "settings": ppo.Settings(
             environments=128,
             steps=20,
             minibatches=8,

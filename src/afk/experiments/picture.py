@@ -1,4 +1,4 @@
-"""An episode as an animated picture: the level as Minigrid draws it, and beside it what the agent thinks.
+"""An episode as an animated picture: what there is to see, and beside it what the agent thinks.
 
 Nothing that trains imports this module: Minigrid and Pillow are not installed everywhere.
 """
@@ -6,15 +6,15 @@ Nothing that trains imports this module: Minigrid and Pillow are not installed e
 from functools import lru_cache
 from io import BytesIO
 from itertools import chain
+from typing import Any
 
 from PIL import Image, ImageDraw, ImageFont
 
 from afk.envs.qbabyai.minigrid import render
-from afk.envs.qbabyai.state import State
-from afk.envs.qbabyai.text import describe_action
-from afk.experiments.watch import ONLY_INSTRUCTION, Choice, Recording, Step
+from afk.experiments.recording import Choice, Recording, Step
+from afk.experiments.watch import CHOICES, ONLY_INSTRUCTION, name_carried
 
-_SIDE, _MARGIN = 480, 20  # pixels along the square that a level is fitted into, and around everything
+_SIDE, _MARGIN = 480, 20  # pixels along the square that what is seen is fitted into, and around everything
 _LEFT, _WIDTH = _SIDE + 2 * _MARGIN, 480  # where the text begins, and how wide it is
 # Where the parts of the text begin: always in the same place, so that nothing jumps from frame to frame.
 _ACTION_TOP, _CHOICES_TOP, _NOTES_TOP = 105, 195, 330
@@ -22,7 +22,8 @@ _COLUMN, _BAR = 164, 150  # pixels from one head's choices to the next, and of a
 _SMALL, _LARGE, _GAP = 16, 20, 6  # sizes of letters, and pixels between lines
 _NOTES = 6  # how many notes are shown; the latest, if there are more
 _COLOURS = 128  # of a frame; fewer make a smaller file
-_ASKED, _ACTED, _ENDED = 2400, 600, 4000  # milliseconds that a frame is shown
+# Milliseconds that a frame is shown: with an answer or news to read, without, and in the end.
+_READ, _ACTED, _ENDED = 2400, 600, 4000
 
 Colour = tuple[int, int, int]
 _PAPER, _INK, _FAINT = (24, 24, 30), (240, 240, 240), (160, 160, 170)
@@ -35,48 +36,59 @@ def draw_gif(recording: Recording) -> bytes:
     steps = recording.steps
     frames = chain((_draw_step(recording, step) for step in steps), [_draw_end(recording)])
     first, *others = (frame.quantize(_COLOURS, dither=Image.Dither.NONE) for frame in frames)
-    durations = [*(_ASKED if step.asks else _ACTED for step in steps), _ENDED]
+    durations = [*(_READ if step.asks or step.news else _ACTED for step in steps), _ENDED]
     content = BytesIO()
     first.save(content, "GIF", save_all=True, append_images=others, duration=durations, loop=0)
     return content.getvalue()
 
 
 def _draw_step(recording: Recording, step: Step) -> Image.Image:
-    """The level before a step, what the agent chose from, what it did, and what it then knew."""
-    frame, draw = _draw_level(recording, step.state)
-    action = f"{step.number}.  {describe_action(step.action)}"
-    below = _write(draw, (_LEFT, _ACTION_TOP), action, _QUESTION if step.asks else _INK, size=_LARGE)
+    """The world before a step, what the agent chose from, what it did, and what it then knew."""
+    frame, draw, top = _draw_world(recording, step.state, step.seen)
+    action = f"{step.number}.  {step.said}"
+    below = _write(draw, (_LEFT, top), action, _QUESTION if step.asks else _INK, size=_LARGE)
     if step.asks:
         _write(draw, (_LEFT, below), f'"{step.answer}"', _NEWS)
-    elif step.carried:
-        _write(draw, (_LEFT, below), f"carries {step.carried}", _FAINT)
-    for number, (title, choices) in enumerate(step.weighed().items()):
-        _draw_choices(draw, (_LEFT + number * _COLUMN, _CHOICES_TOP), title, choices)
-    if step.decision.function is not None and not step.asks:
-        asking = Choice("ask", step.chance_of_asking, taken=False)
+    elif step.news:
+        _write(draw, (_LEFT, below), step.news)
+    elif carried := name_carried(step):
+        _write(draw, (_LEFT, below), f"carries {carried}", _FAINT)
+    for number, head in enumerate(step.weighed):
+        place = _LEFT + number * _COLUMN, _CHOICES_TOP
+        _draw_choices(draw, place, head.title, head.likeliest(CHOICES))
+    if step.asking is not None and not step.asks and not recording.is_text:
+        asking = Choice("ask", step.asking, taken=False)
         _draw_choices(draw, (_LEFT + _COLUMN, _CHOICES_TOP), "or a question", [asking])
     _list_notes(draw, recording, step)
     return frame
 
 
 def _draw_end(recording: Recording) -> Image.Image:
-    """The level after the last step, and what the episode amounts to."""
-    frame, draw = _draw_level(recording, recording.last)
+    """The world after the last step, and what the episode amounts to."""
+    frame, draw, top = _draw_world(recording, recording.last_state, recording.last_seen)
     colour = _NEWS if recording.ending == "success" else _FAILURE
-    below = _write(draw, (_LEFT, _ACTION_TOP), recording.ending, colour, size=_LARGE)
+    below = _write(draw, (_LEFT, top), recording.ending, colour, size=_LARGE)
     _write(draw, (_LEFT, below), recording.summary())
     _list_notes(draw, recording, recording.steps[-1])
     return frame
 
 
-def _draw_level(recording: Recording, state: State) -> tuple[Image.Image, ImageDraw.ImageDraw]:
-    """A frame with a level and the instruction, and what to draw on it with."""
+def _draw_world(recording: Recording, state: Any, seen: Any) -> tuple[Image.Image, ImageDraw.ImageDraw, int]:
+    """A frame with the world and the instruction, what to draw on it with, and where there is room.
+
+    The world is the level as Minigrid draws it, or a text; texts have long instructions, which stand above.
+    """
     frame = Image.new("RGB", (_LEFT + _WIDTH + _MARGIN, _SIDE + 2 * _MARGIN), _PAPER)
+    draw = ImageDraw.Draw(frame)
+    if recording.is_text:
+        below = _write(draw, (_MARGIN, _MARGIN), recording.instruction)
+        room = seen.removeprefix(recording.instruction).strip()
+        _write(draw, (_MARGIN, below + _GAP), room, _FAINT)
+        return frame, draw, _MARGIN
     level = Image.fromarray(render(state, tile_size=_SIDE // max(state.grid.shape)))
     frame.paste(level, (_MARGIN + (_SIDE - level.width) // 2, _MARGIN + (_SIDE - level.height) // 2))
-    draw = ImageDraw.Draw(frame)
     _write(draw, (_LEFT, _MARGIN), recording.instruction, size=_LARGE)
-    return frame, draw
+    return frame, draw, _ACTION_TOP
 
 
 def _draw_choices(
@@ -115,10 +127,11 @@ def _write(
 ) -> int:
     """Write a text, in several lines if it is long; returns where the next line begins."""
     x, top = place
+    edge = _LEFT + _WIDTH if x >= _LEFT else _MARGIN + _SIDE
     lines = [""]
     for word in text.split(" "):
         longer = f"{lines[-1]} {word}".lstrip()
-        fits = draw.textlength(longer, _font(size)) <= _LEFT + _WIDTH - x
+        fits = draw.textlength(longer, _font(size)) <= edge - x
         lines = [*lines[:-1], longer] if fits else [*lines, word]
     for line in lines:
         draw.text((x, top), line, colour, _font(size))

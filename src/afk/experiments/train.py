@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import equinox as eqx
 import jax
@@ -28,6 +28,7 @@ from jax.sharding import Mesh
 from afk.agents.agent import Agent
 from afk.agents.grid_agent import GridAgent
 from afk.agents.text_agent import TextAgent
+from afk.agents.text_reader import TextReader
 from afk.envs.base import Pool, draw_pool, pool_of, scatter_share
 from afk.envs.qbabyai.cells import ACTIONS
 from afk.envs.qbabyai.environment import GridWorld
@@ -35,12 +36,14 @@ from afk.experiments import checkpoint
 from afk.experiments.config import Config, read_config
 from afk.experiments.evaluate import play_agents, summarise, summarise_by_task
 from afk.experiments.tensorboard import encode_events, event_rows
+from afk.learn import dqn, ppo
 from afk.learn.parallel import place, use_devices
-from afk.learn.ppo import Learner, Pace, optimiser, update
+from afk.learn.ppo import Pace
 from afk.learn.rollout import start_actors
 from afk.records import write_json, write_whole
 
 Row = dict[str, Any]
+Learner: TypeAlias = ppo.Learner | dqn.Learner
 # What a run's seed is split into.
 _LEVELS, _NETWORK, _TRAINING, _EVALUATION = range(4)
 
@@ -68,7 +71,7 @@ def train(folder: Path, *, devices: int | None = None) -> Iterator[list[Row]]:
     mesh = use_devices(devices, config.settings.environments)
     learner = stack([first_learner(config, seed) for seed in config.seeds])
     if (folder / "state.safetensors").exists():
-        learner = checkpoint.load(folder / "state.safetensors", learner, checkpoint.describe(config))
+        learner = checkpoint.load(folder / "state.safetensors", learner, config)
     learner = replace(place(learner, mesh), actors=place(learner.actors, mesh, axis=1))
     rows = [row for row in read_log(folder) if row["updates"] <= _updates(learner)]
     if _updates(learner) >= config.updates:
@@ -97,15 +100,21 @@ def train(folder: Path, *, devices: int | None = None) -> Iterator[list[Row]]:
 
 def first_learner(config: Config, seed: int) -> Learner:
     """Where training starts."""
-    agent = first_agent(config, seed)
-    actors = start_actors(config.play, agent, _pool(config, seed, 0), config.settings.environments)
-    state = optimiser(config.settings).init(eqx.filter(agent, eqx.is_inexact_array))
-    return Learner(agent, state, actors, _key(seed, _TRAINING), jnp.int32(0))
+    settings, agent = config.settings, first_agent(config, seed)
+    pool, key = _pool(config, seed, 0), _key(seed, _TRAINING)
+    if isinstance(settings, dqn.Settings):
+        assert isinstance(agent, TextReader)
+        return dqn.first_learner(config.play, settings, agent, pool, key)
+    actors = start_actors(config.play, agent, pool, settings.environments)
+    state = ppo.optimiser(settings).init(eqx.filter(agent, eqx.is_inexact_array))
+    return ppo.Learner(agent, state, actors, key, jnp.int32(0))
 
 
 def first_agent(config: Config, seed: int) -> Agent:
     """A network before training."""
-    play, key = config.play, _key(seed, _NETWORK)
+    play, settings, key = config.play, config.settings, _key(seed, _NETWORK)
+    if isinstance(settings, dqn.Settings):
+        return TextReader(play.variant, config.size, play.env.vocabulary, sigma=settings.noise, key=key)
     if isinstance(play.env, GridWorld):
         return GridAgent(play.variant, config.size, play.env.vocabulary, len(ACTIONS), key=key)
     return TextAgent(play.variant, config.size, play.env.vocabulary, key=key)
@@ -183,11 +192,13 @@ class Chunk:
 
 def _run_chunk(config: Config, static: Any, arrays: Any, pools: Pool, pace: Pace) -> tuple[Any, Any, Any]:
     """A chunk of updates for all seeds."""
+    settings = config.settings
+    update: Any = dqn.update if isinstance(settings, dqn.Settings) else ppo.update
 
     def run_seed(arrays: Any, pool: Pool) -> tuple[Any, Any, Any]:
         def body(arrays: Any, _: None) -> tuple[Any, Any]:
             learner = eqx.combine(arrays, static)
-            learner, episodes, losses = update(config.play, config.settings, learner, pool, pace)
+            learner, episodes, losses = update(config.play, settings, learner, pool, pace)
             return eqx.filter(learner, eqx.is_array), (episodes, losses)
 
         arrays, (episodes, losses) = jax.lax.scan(body, arrays, length=config.chunk)

@@ -187,7 +187,7 @@ def collect(
     ) -> tuple[tuple[Actors, Glance], tuple[Experience, Episodes]]:
         actors, last = carry
         actors, time_step, experience, final = act(play, agent, pool, actors, key)
-        return (actors, _choose(time_step.truncated, final, last)), (experience, _count(time_step))
+        return (actors, _choose(time_step.truncated, final, last)), (experience, count_ended(time_step))
 
     carry = actors, glance_at(play, agent, actors)
     (actors, last), (experience, episodes) = jax.lax.scan(step, carry, jax.random.split(key, steps))
@@ -204,7 +204,7 @@ def _choose(mask: jax.Array, yes: Any, no: Any) -> Any:
     return jax.tree.map(lambda a, b: jnp.where(mask.reshape(-1, *[1] * (a.ndim - 1)), a, b), yes, no)
 
 
-def _count(time_step: TimeStep) -> Episodes:
+def count_ended(time_step: TimeStep) -> Episodes:
     """What ended at a step of n episodes."""
     tally = time_step.tally
     precision, recall, f1 = query_quality(tally.good, tally.queries, tally.wanted)

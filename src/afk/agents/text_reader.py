@@ -1,0 +1,177 @@
+"""The paper's agent for Q-TextWorld: a Q-network that reads observation, task and notes (appendix B.2).
+
+Other than `afk.agents.text_agent`, it remembers nothing but its notebook, a note is one vector to it, and the
+three words of an action are chosen apart.
+"""
+
+from dataclasses import replace
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from afk.agents.agent import Agent, Size
+from afk.agents.encoders import look_up, words_of
+from afk.agents.noisy import NoisyLinear
+from afk.agents.reading import Reading
+from afk.agents.text_agent import QUERIES
+from afk.agents.transformer import HEADS, Aggregator, TextEncoder, masked_mean
+from afk.agents.variants import Variant
+from afk.language import NONE, PAD, Vocabulary
+
+# Something for each of ``<func, adj, noun>``: (..., functions), (..., adjectives) and (..., nouns).
+Words = tuple[jax.Array, jax.Array, jax.Array]
+
+
+class Thoughts(eqx.Module):
+    """What commands and questions are valued by, with leading axes.
+
+    Attributes:
+        h_x: (width,), the mean over the tokens that are seen.
+        sayable: which words of each class may be said, bool.
+        value: () float32, the value of the best action without noise.
+    """
+
+    h_x: jax.Array
+    sayable: Words
+    value: jax.Array
+
+
+class ActionValues(eqx.Module):
+    """The action generator: a layer that is shared, and a noisy head for each of three words."""
+
+    shared: NoisyLinear
+    function: NoisyLinear
+    adjective: NoisyLinear
+    noun: NoisyLinear
+
+    def __init__(
+        self, inputs: int, hidden: int, vocabulary: Vocabulary, *, sigma: float, key: jax.Array
+    ) -> None:
+        shared_key, *keys = jax.random.split(key, 4)
+        self.shared = NoisyLinear(inputs, hidden, sigma=sigma, key=shared_key)
+        self.function, self.adjective, self.noun = (
+            NoisyLinear(hidden, len(words), sigma=sigma, key=each)
+            for words, each in zip(
+                (vocabulary.functions, vocabulary.adjectives, vocabulary.nouns), keys, strict=True
+            )
+        )
+
+    def __call__(self, h_x: jax.Array, key: jax.Array | None) -> Words:
+        """Q_func, Q_adj and Q_noun of (..., inputs), all with one draw of the noise, or with none."""
+        keys = (None,) * 4 if key is None else tuple(jax.random.split(key, 4))
+        shared = jax.nn.relu(self.shared(h_x.astype(jnp.float32), keys[0]))
+        return self.function(shared, keys[1]), self.adjective(shared, keys[2]), self.noun(shared, keys[3])
+
+
+class TextReader(Agent):
+    """Encoder, aggregators and action generator.
+
+    Of `Size` it has `view_layers` convolutions of `kernel` tokens, and `head` units in the shared layer.
+    """
+
+    encoder: TextEncoder
+    with_task: Aggregator
+    with_notes: Aggregator
+    heads: ActionValues
+    size: Size = eqx.field(static=True)
+    variant: Variant = eqx.field(static=True)
+    vocabulary: Vocabulary = eqx.field(static=True)
+
+    def __init__(
+        self, variant: Variant, size: Size, vocabulary: Vocabulary, *, sigma: float, key: jax.Array
+    ) -> None:
+        if size.width % HEADS:
+            raise ValueError(f"the network's width is a multiple of {HEADS}, not {size.width}")
+        encoder_key, task_key, notes_key, heads_key = jax.random.split(key, 4)
+        width = size.width
+        # Without a notebook there is one note at most: the latest answer. It may be about any two words, so
+        # that there are many distinct ones.
+        self.size = size if variant.notebook else replace(size, notes=1, distinct_notes=0)
+        self.variant, self.vocabulary = variant, vocabulary
+        self.encoder = TextEncoder(
+            len(vocabulary.tokens), width, layers=size.view_layers, kernel=size.kernel, key=encoder_key
+        )
+        self.with_task = Aggregator(width, key=task_key)
+        self.with_notes = Aggregator(width, key=notes_key)
+        self.heads = ActionValues(width, size.head, vocabulary, sigma=sigma, key=heads_key)
+
+    def first_state(self, count: int) -> jax.Array:
+        """No memory: (count, 0)."""
+        return jnp.zeros((count, 0))
+
+    def __call__(
+        self, state: jax.Array, seen: jax.Array, reading: Reading, starts: jax.Array
+    ) -> tuple[jax.Array, Thoughts]:
+        """See `Agent`; what is seen is (steps, n, tokens) uint16."""
+        text, reading = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (seen, reading))
+        thoughts = self.think(text, reading)
+        return state, jax.tree.map(lambda leaf: leaf.reshape(*starts.shape, *leaf.shape[1:]), thoughts)
+
+    def think(self, text: jax.Array, reading: Reading) -> Thoughts:
+        """What it makes of (n, tokens) texts and of what it reads beside them."""
+        h_obs, obs_mask = self.encoder(text)
+        h_task, task_mask = self.encoder(reading.instruction[:, : self.size.instruction_words])
+        # The instruction v_0 is a note of A_0, too, so that there always is one.
+        h_s = jnp.concatenate([masked_mean(h_task, task_mask)[:, None], self._note_vectors(reading.notes)], 1)
+        is_note = jnp.pad(reading.notes[..., 0] != PAD, ((0, 0), (1, 0)), constant_values=True)
+        h_x = self.with_notes(self.with_task(h_obs, h_task, task_mask), h_s, is_note)
+        mean, sayable = masked_mean(h_x, obs_mask), self._sayable(reading)
+        return Thoughts(mean, sayable, best_value(self.heads(mean, None), sayable))
+
+    def choose(self, thoughts: Thoughts, key: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """The best ``<func, adj, noun>`` under one draw of the noise, (..., 3) int32; see `Agent`."""
+        values = self.heads(thoughts.h_x, key)
+        best = [jnp.argmax(_only(*each), -1) for each in zip(values, thoughts.sayable, strict=True)]
+        return jnp.stack(best, -1).astype(jnp.int32), jnp.zeros(thoughts.value.shape)
+
+    def _note_vectors(self, notes: jax.Array) -> jax.Array:
+        """Each of (n, notes, words) notes as the mean over its words: (n, notes, width)."""
+        rows, distinct = notes.reshape(-1, notes.shape[-1]), self.size.distinct_notes
+        if not 0 < distinct < len(rows):
+            vectors = masked_mean(*self.encoder(rows))
+        else:
+            # A batch holds the same few notes over and over; with more of them than there may be, encodings
+            # are not a number, and training stops.
+            rows, which = jnp.unique(rows, axis=0, size=distinct, fill_value=PAD, return_inverse=True)
+            vectors = look_up(jnp.minimum(which, distinct - 1), masked_mean(*self.encoder(rows)))
+            vectors = jnp.where((which < distinct)[:, None], vectors, jnp.nan)
+        return vectors.reshape(*notes.shape[:2], -1)
+
+    def _sayable(self, reading: Reading) -> Words:
+        """The words that may be said: those of A_0 and `none` for a pointer, all of them otherwise."""
+        vocabulary, count = self.vocabulary, len(reading.instruction)
+        functions = np.array([self.variant.asks or word not in QUERIES for word in vocabulary.functions])
+        heard = words_of(reading, self.size)[:, :, None]
+
+        def said(words: tuple[str, ...]) -> jax.Array:
+            if not self.variant.pointer:
+                return jnp.ones((count, len(words)), bool)
+            return (heard == vocabulary.token(words[0]) + np.arange(len(words))).any(1)
+
+        without = np.array([word == NONE for word in vocabulary.adjectives])
+        return (
+            jnp.broadcast_to(functions, (count, len(functions))),
+            said(vocabulary.adjectives) | without,
+            said(vocabulary.nouns),
+        )
+
+
+def best_value(values: Words, sayable: Words) -> jax.Array:
+    """The largest Q_<u,v,w> among what may be said: (...,) float32."""
+    function, adjective, noun = (_only(*each).max(-1) for each in zip(values, sayable, strict=True))
+    return (function + adjective + noun) / 3
+
+
+def value_of(values: Words, action: jax.Array) -> jax.Array:
+    """Q_<u,v,w> = (Q_u + Q_v + Q_w) / 3 of (..., 3) actions: (...,) float32."""
+    function, adjective, noun = (
+        jnp.where(jax.nn.one_hot(action[..., word], each.shape[-1], dtype=bool), each, 0).sum(-1)
+        for word, each in enumerate(values)
+    )
+    return (function + adjective + noun) / 3
+
+
+def _only(values: jax.Array, sayable: jax.Array) -> jax.Array:
+    return jnp.where(sayable, values, -jnp.inf)

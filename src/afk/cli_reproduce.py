@@ -1,0 +1,177 @@
+"""``afk reproduce``."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from afk.cli_bench import JsonOption, make_console
+
+if TYPE_CHECKING:
+    from afk.experiments.study import Run
+    from afk.report.archive import Archive
+    from afk.report.tables import Table
+
+_UNITS = {"K": 10**3, "M": 10**6, "G": 10**9}
+
+
+def reproduce(
+    items: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="ITEM",
+            help="table-1, lengths, textworld, ablation, generalisation, query-quality, query-histogram, "
+            "task-statistics, game-statistics or curves; without it, all that there are records for.",
+        ),
+    ] = None,
+    folder: Annotated[Path, typer.Option("--from", help="The folder of records.")] = Path("results"),
+    out: Annotated[
+        Path | None, typer.Option(help="Write Markdown, CSV, LaTeX and figures to this folder.")
+    ] = None,
+    as_json: JsonOption = False,
+    run: Annotated[bool, typer.Option("--run", help="Train what has no record yet.")] = False,
+    budget: Annotated[
+        str | None, typer.Option(help="Steps a seed for --run, such as 5M; otherwise the preset's.")
+    ] = None,
+    preset: Annotated[str | None, typer.Option(help="Settings for --run; otherwise by the device.")] = None,
+    agent: Annotated[
+        list[str] | None, typer.Option(help="Train this agent only; may be given again.")
+    ] = None,
+    task: Annotated[
+        list[str] | None, typer.Option(help="Train on this task only; may be given again.")
+    ] = None,
+    seed: Annotated[
+        list[int] | None,
+        typer.Option(help="A seed for --run; may be given again; otherwise the paper's five."),
+    ] = None,
+    runs: Annotated[Path, typer.Option(help="Where --run keeps runs, to go on with them.")] = Path(
+        "runs/study"
+    ),
+) -> None:
+    """Print the paper's tables and figures from records, beside the published numbers."""
+    from afk.report.archive import read_archive
+    from afk.report.items import ITEMS, find_item
+    from afk.report.render import to_json
+
+    chosen = {name: find_item(name) for name in items or ITEMS}
+    if run:
+        _train(_plan(list(chosen), agent, task, preset, seed, budget), runs, folder)
+    else:
+        options = {"budget": budget, "preset": preset, "agent": agent, "task": task, "seed": seed}
+        for name in (name for name, value in options.items() if value):
+            raise ValueError(f"--{name} says what to train: give --run as well")
+    archive = read_archive(folder)
+    for problem in archive.problems:
+        print(f"note: {problem}", file=sys.stderr)
+    made = {name: item.tables(archive) for name, item in chosen.items()}
+    if not items:
+        for name in [name for name, tables in made.items() if all(table.is_empty for table in tables)]:
+            print(f"note: there are no records for {name}", file=sys.stderr)
+            del made[name]
+    if as_json:
+        shown = {name: [to_json(table) for table in tables] for name, tables in made.items()}
+        print(json.dumps({"problems": archive.problems, "items": shown}, indent=2))
+    else:
+        _show([table for tables in made.values() for table in tables])
+    if out is not None:
+        _write(out, made, archive)
+
+
+def _show(tables: "list[Table]") -> None:
+    """Print tables: in colour for who watches, as Markdown for a file."""
+    from afk.report.render import to_markdown, to_terminal
+
+    console = make_console()
+    for table in tables:
+        if console.is_terminal:
+            console.print(to_terminal(table))
+        else:
+            print(to_markdown(table))
+
+
+def _write(folder: Path, made: "dict[str, list[Table]]", archive: "Archive") -> None:
+    """Write tables and figures to a folder, and say where they are."""
+    from importlib.util import find_spec
+
+    from afk.records import write_whole
+    from afk.report.figures import DRAWINGS, FORMATS, encode
+    from afk.report.render import to_csv, to_latex, to_markdown
+
+    written = 0
+    for table in (table for tables in made.values() for table in tables):
+        for ending, content in (("md", to_markdown(table)), ("csv", to_csv(table)), ("tex", to_latex(table))):
+            write_whole(folder / f"{table.name}.{ending}", content.encode())
+            written += 1
+    drawings = [draw for name, draw in DRAWINGS.items() if name in made]
+    if drawings and not find_spec("matplotlib"):
+        print("note: figures take matplotlib: pip install 'afk[report]'", file=sys.stderr)
+        drawings = []
+    for draw in drawings:
+        for name, figure in draw(archive).items():
+            for kind in FORMATS:
+                write_whole(folder / f"{name}.{kind}", encode(figure, kind))
+                written += 1
+    print(f"written: {written} files in {folder}", file=sys.stderr)
+
+
+def _plan(
+    items: list[str],
+    agents: list[str] | None,
+    tasks: list[str] | None,
+    preset: str | None,
+    seeds: list[int] | None,
+    budget: str | None,
+) -> "list[Run]":
+    """The runs that items take, each once."""
+    import jax
+
+    from afk.agents.variants import find_variant
+    from afk.experiments.run_record import task_named
+    from afk.experiments.study import SEEDS, Run
+    from afk.report.items import ITEMS
+
+    preset = preset or ("laptop" if jax.default_backend() == "cpu" else "fast")
+    steps = _count(budget) if budget else None
+    only = {task_named(task) for task in tasks or ()}
+    for agent in agents or ():
+        find_variant(agent)
+    wanted = {(each.agent, each.tasks): each for item in items for each in ITEMS[item].runs}
+    plan = [
+        Run(preset, agent, each.tasks, each.also, tuple(seeds or SEEDS), steps)
+        for (agent, _), each in wanted.items()
+        if (not agents or agent in agents) and only.issuperset(each.tasks if only else ())
+    ]
+    if not plan:
+        raise ValueError(f"there is nothing to train for {', '.join(items)} with these options")
+    return plan
+
+
+def _train(plan: "list[Run]", runs: Path, folder: Path) -> None:
+    """Train what has no record yet, with a view of how far all runs are."""
+    from afk.experiments.study import FRESH_LEVELS, do_study, overview
+    from afk.report.archive import RUNS
+
+    console, records = Console(stderr=True), folder / RUNS
+    console.print(overview(plan, runs=runs, records=records))
+    try:
+        failures = do_study(plan, runs=runs, records=records, console=console, levels=FRESH_LEVELS)
+    except KeyboardInterrupt:
+        print("stopped; the same command goes on", file=sys.stderr)
+        raise typer.Exit(130) from None
+    for failure in failures:
+        print(f"note: not trained: {failure}", file=sys.stderr)
+
+
+def _count(text: str) -> int:
+    """A number of steps such as 500K or 5M."""
+    scale = _UNITS.get(text[-1:].upper(), 1)
+    try:
+        steps = int(float(text[:-1] if scale > 1 else text) * scale)
+    except (ValueError, OverflowError):
+        steps = 0
+    if steps < 1:
+        raise ValueError(f"--budget is a number of steps such as 500K or 5M, not {text!r}")
+    return steps

@@ -1,0 +1,181 @@
+"""Playing one episode of an agent and keeping everything: what it saw, weighed, did, was told and noted."""
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from afk.agents.agent import Agent
+from afk.agents.grid_agent import ASK, Decision
+from afk.agents.notebook import UNUSED, Notebook, write
+from afk.agents.text_agent import QUERIES, TextAgent
+from afk.envs.base import Environment, Pool, TimeStep, draw_pool
+from afk.envs.qbabyai import cells
+from afk.envs.qbabyai.text import describe_action
+from afk.envs.qtextworld.commands import write_command
+from afk.envs.qtextworld.environment import QTextWorld
+from afk.experiments.evaluate import fresh_keys
+from afk.experiments.recording import Head, Recording, Step
+from afk.language import Vocabulary
+from afk.learn.rollout import Actors, Play, act, decide, glance_at, start_actors
+
+_TITLES: tuple[str, ...] = (
+    "action",
+    "function",
+    "adjective",
+    "noun",
+)  # of heads; an action ends in numbers for these
+
+
+class _World(NamedTuple):
+    """What records need to know of a world.
+
+    Attributes:
+        see: what is seen, as it is recorded.
+        say: an action in words.
+        asks: whether an action is a question.
+    """
+
+    see: Callable[[np.ndarray], Any]
+    say: Callable[[np.ndarray], str]
+    asks: Callable[[np.ndarray], bool]
+
+
+def _world_of(env: Environment[Any]) -> _World:
+    if isinstance(env, QTextWorld):
+        functions = env.task.functions
+        return _World(
+            see=env.vocabulary.decode,
+            say=partial(write_command, env.task),
+            asks=lambda action: functions[action[0]] in QUERIES,
+        )
+    return _World(see=np.asarray, say=describe_action, asks=lambda action: bool(action[0] == ASK))
+
+
+class _Moment(NamedTuple):
+    """What led to a step and came of it; `heads` are log-probabilities by title, see `Head`."""
+
+    heads: dict[str, jax.Array]
+    asking: jax.Array | None
+    value: jax.Array
+    action: jax.Array
+    time_step: TimeStep
+    state: Any
+    notebook: Notebook
+
+
+def record_episode(play: Play, agent: Agent, *, seed: int) -> Recording:
+    """Play one fresh level, actions drawn from the agent's policy as in training, and keep everything."""
+    env, vocabulary = play.env, play.env.vocabulary
+    world = _world_of(env)
+    level_key, key = fresh_keys(seed)
+    pool = draw_pool(env, level_key, 1)
+    actors = start_actors(play, agent, pool, 1)
+    first = jax.tree.map(lambda leaf: leaf[0], (pool.states, pool.observations, actors.notebooks))
+    state, observation, notebook = jax.device_get(first)
+    seen, sets, steps = world.see(observation.seen), _sets(notebook, vocabulary.decode), []
+    while True:
+        key, act_key = jax.random.split(key)
+        actors, moment = _act(play, agent, pool, actors, act_key)
+        moment = jax.device_get(moment)
+        action, time_step, asks = moment.action, moment.time_step, world.asks(moment.action)
+        seen_after, known = world.see(time_step.observation.seen), sets[0]
+        sets = _sets(moment.notebook, vocabulary.decode)
+        steps.append(
+            Step(
+                number=len(steps) + 1,
+                state=state,
+                seen=seen,
+                action=action,
+                said=world.say(action),
+                asks=asks,
+                answer=vocabulary.decode(time_step.observation.response),
+                news="" if asks else _find_news(seen, seen_after),
+                reward=float(time_step.reward),
+                notebook=sets,
+                new=tuple(note for note in sets[0] if note not in known),
+                heads=_name_heads(moment.heads, vocabulary, action, asks=asks),
+                asking=None if moment.asking is None else float(moment.asking),
+                value=float(moment.value),
+                terminated=bool(time_step.terminated),
+                truncated=bool(time_step.truncated),
+                success=bool(time_step.success),
+            )
+        )
+        state, seen = moment.state, seen_after
+        if time_step.done:
+            break
+    tally = jax.tree.map(int, time_step.tally)
+    return Recording(
+        env.name, play.variant, vocabulary.decode(observation.mission), tuple(steps), state, seen, tally
+    )
+
+
+@eqx.filter_jit
+def _act(play: Play, agent: Agent, pool: Pool, actors: Actors, key: jax.Array) -> tuple[Actors, _Moment]:
+    """A step of the one actor, with all that led to it and came of it."""
+    _, thoughts = decide(agent, glance_at(play, agent, actors))
+    following, time_step, experience, _ = act(play, agent, pool, actors, key)
+    heads, asking = _weigh(agent, thoughts, experience.action)
+    # Where the episode ends the actor is in the next one already: how this one ended is worked out again.
+    states, _ = jax.vmap(play.env.step)(actors.batch.states, experience.action)
+    response = time_step.observation.response
+    notebooks, _ = jax.vmap(partial(write, rules=play.rules))(actors.notebooks, response)
+    moment = _Moment(heads, asking, thoughts.value, experience.action, time_step, states, notebooks)
+    return following, jax.tree.map(lambda leaf: leaf[0], moment)
+
+
+def _weigh(agent: Agent, thoughts: Any, action: jax.Array) -> tuple[dict[str, jax.Array], jax.Array | None]:
+    """The log-probabilities that (n, components) actions were chosen by, by head, and that of asking.
+
+    Nothing for agents that have none.
+    """
+    if isinstance(thoughts, Decision):
+        heads = zip(_TITLES, thoughts[1:5], strict=True)
+        given = {title: logits for title, logits in heads if logits is not None}
+        return given, None if thoughts.function is None else jnp.exp(thoughts.switch[:, ASK])
+    if isinstance(agent, TextAgent):
+        asking = np.array([word in QUERIES for word in agent.vocabulary.functions])
+        sayable = jnp.asarray(agent.asks | ~asking)
+        logits, _ = agent.speech(thoughts.h_x, thoughts.heard, sayable, lambda word, _: action[:, word])
+        heads = dict(zip(_TITLES[1:], logits, strict=True))
+        return heads, jnp.exp(logits[0][:, asking]).sum(-1) if agent.asks else None
+    return {}, None
+
+
+def _name_heads(
+    logits: dict[str, np.ndarray], vocabulary: Vocabulary, action: np.ndarray, *, asks: bool
+) -> tuple[Head, ...]:
+    """Heads in words, for (choices,) log-probabilities by title."""
+    words = (cells.ACTIONS, vocabulary.functions, vocabulary.adjectives, vocabulary.nouns)
+    # In Q-TextWorld actions are three words; in Q-BabyAI a physical action and the switch come before them.
+    taken = dict(zip(reversed(_TITLES), reversed(action.tolist()), strict=False))
+    heads = []
+    for title, said in zip(_TITLES, words, strict=True):
+        if title in logits:
+            chances = np.exp(logits[title])
+            order = np.argsort(-chances, kind="stable")
+            probabilities = {said[word]: float(chances[word]) for word in order if chances[word] > 0}
+            counts = "action" not in logits or (title == "action") != asks
+            heads.append(Head(title, said[taken[title]], probabilities, counts))
+    return tuple(heads)
+
+
+def _find_news(before: Any, after: Any) -> str:
+    """What a text says first, and its sentences that the text before it has not; nothing of an image."""
+    if not isinstance(after, str):
+        return ""
+    old, (feedback, *described) = (re.split(r"(?<=[.!?]) ", text) for text in (before, after))
+    return " ".join([feedback, *(Counter(described) - Counter(old)).elements()])
+
+
+def _sets(notebook: Notebook, decode: Callable[[np.ndarray], str]) -> tuple[tuple[str, ...], ...]:
+    """The sets of a notebook as text, A_0 first."""
+    used = sorted(set(notebook.group.tolist()) - {UNUSED})
+    return tuple(tuple(map(decode, notebook.notes[notebook.group == index])) for index in used)

@@ -1,0 +1,199 @@
+"""The record of a run: what is kept of it under ``results/runs``, and what every table of results reads.
+
+    results/runs/fast--afk--CS.json       preset, agent, and the task in the paper's letters
+    results/runs/fast--afk--SD+CD.json    one agent for two tasks
+
+A table is only as good as its records, so they are checked as they are read: the first thing that is wrong
+with a file is said in one line.
+"""
+
+import json
+import math
+import re
+from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from afk.envs.qbabyai.tasks import paper_tasks
+from afk.envs.registry import find_task
+from afk.records import write_whole
+
+MEASURES = ("success", "episode_length", "reward", "queries", "precision", "recall", "f1")
+SHARES = ("success", "precision", "recall", "f1")  # of the measures, those from 0 to 1
+CURVE = ("steps", "success", "episode_length", "reward", "queries", "f1")
+Measures = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class SeedRecord:
+    """What one seed came to.
+
+    Attributes:
+        seed: what everything was drawn from.
+        final: the paper's final metric for each task of training: means of the last ten evaluations.
+        fresh: the last agent on fresh levels, for these tasks and perhaps for others: what `summarise` gives,
+            and ``query_histogram``, how many episodes had 0, 1, 2, ... queries.
+        curve: evaluations along training, over all its tasks: a list for each name in `CURVE`.
+    """
+
+    seed: int
+    final: dict[str, Measures]
+    fresh: dict[str, Measures]
+    curve: dict[str, list[float]]
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """What a run came to.
+
+    Attributes:
+        preset: the name of its settings.
+        agent: the name of the variant.
+        variant: what that name stood for.
+        tasks: what it was trained on.
+        machine: where.
+        config: the whole configuration.
+        seconds: training and evaluating, without compiling.
+        training_seconds: training alone.
+        compile_seconds: before the first step; None if the run was recorded later than trained.
+        steps_per_second: of training, all seeds together.
+        seeds: what each of them came to.
+    """
+
+    preset: str
+    agent: str
+    variant: dict[str, Any]
+    tasks: tuple[str, ...]
+    machine: dict[str, Any]
+    config: dict[str, Any]
+    seconds: float
+    training_seconds: float
+    compile_seconds: float | None
+    steps_per_second: float
+    seeds: tuple[SeedRecord, ...]
+
+    @property
+    def name(self) -> str:
+        """What its file is called."""
+        return run_name(self.preset, self.agent, self.tasks)
+
+
+def run_name(preset: str, agent: str, tasks: tuple[str, ...]) -> str:
+    """What the record and the folder of a run are called."""
+    return f"{preset}--{agent}--{'+'.join(map(short_name, tasks))}"
+
+
+def short_name(task: str) -> str:
+    """A task of the paper by its letters, such as CS; another one by the last part of its name."""
+    return _letters().get(task, task.split("/")[-1])
+
+
+def task_named(text: str) -> str:
+    """The task of a name, or of the paper's letters; a ValueError if there is none."""
+    by_letters = {letters: name for name, letters in _letters().items()}
+    return by_letters.get(text) or find_task(text).name
+
+
+@lru_cache(maxsize=1)
+def _letters() -> dict[str, str]:
+    """The letters of the paper's tasks; the two-room form of Object in Box + Danger is not among them."""
+    by_letters: dict[str, str] = {}
+    for task in paper_tasks():
+        by_letters.setdefault(task.symbol, task.name)
+    return {name: letters for letters, name in by_letters.items()}
+
+
+def write_record(folder: Path, record: RunRecord) -> Path:
+    """Write a record, whole, with its lists of numbers on one line each."""
+    path = folder / f"{record.name}.json"
+    text = json.dumps(asdict(record), indent=1)
+    text = re.sub(r"\[[^][{}]*\]", lambda found: " ".join(found[0].split()), text)
+    write_whole(path, f"{text}\n".encode())
+    return path
+
+
+def read_record(path: Path) -> RunRecord:
+    """Read a record; a ValueError that says in one line what is wrong with the file, if anything is."""
+    content = read_object(path)
+    try:
+        record = _read(content)
+    except ValueError as error:
+        raise ValueError(f"{path} is not the record of a run: {error}") from error
+    if path.stem != record.name:
+        raise ValueError(f"{path} holds the record that is called {record.name}.json")
+    return record
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """The JSON object in a file; a ValueError of one line if there is none."""
+    try:
+        content = json.loads(path.read_bytes())
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise ValueError(f"{path} is not JSON: {' '.join(str(error).split())}") from error
+    if not isinstance(content, dict):
+        raise ValueError(f"{path} is not a record: it holds no JSON object")
+    return content
+
+
+def _read(content: dict[str, Any]) -> RunRecord:
+    """A record out of JSON, checked."""
+    kinds = {"preset": str, "agent": str, "variant": dict, "tasks": list, "machine": dict, "config": dict}
+    _check_kinds(content, kinds | {"seeds": list}, "it")
+    for name in ("seconds", "training_seconds", "steps_per_second"):
+        _check(is_number(content.get(name)), name)
+    compiling = content.get("compile_seconds")
+    _check(compiling is None or is_number(compiling), "compile_seconds")
+    _check(content["tasks"] and all(isinstance(task, str) for task in content["tasks"]), "tasks")
+    _check(is_number(content["config"].get("steps")), "config.steps")
+    seeds = tuple(_read_seed(each, content["tasks"]) for each in content["seeds"])
+    _check(seeds and len({each.seed for each in seeds}) == len(seeds), "seeds")
+    _check(all(each.fresh.keys() == seeds[0].fresh.keys() for each in seeds), "fresh")
+    known: dict[str, Any] = {field.name: content.get(field.name) for field in fields(RunRecord)}
+    return RunRecord(**(known | {"tasks": tuple(content["tasks"]), "seeds": seeds}))
+
+
+def _read_seed(content: Any, tasks: list[str]) -> SeedRecord:
+    """What one seed came to, checked."""
+    _check(isinstance(content, dict), "seeds")
+    _check_kinds(content, {"seed": int, "final": dict, "fresh": dict, "curve": dict}, "a seed")
+    where = f"of seed {content['seed']}"
+    for kind in ("final", "fresh"):
+        for task in (*tasks, *content[kind]):
+            measures = content[kind].get(task)
+            _check(isinstance(measures, dict), f"{kind} {where} for {task}")
+            for name in MEASURES:
+                value = measures.get(name)
+                sound = is_number(value) and (name not in SHARES or 0 <= value <= 1)
+                _check(sound, f"{kind} {name} {where} for {task}")
+    for task, measures in content["fresh"].items():
+        counts = measures.get("query_histogram")
+        sound = isinstance(counts, list) and all(isinstance(count, int) and count >= 0 for count in counts)
+        _check(sound and sum(counts) == measures.get("episodes") != 0, f"query_histogram {where} for {task}")
+    columns = [content["curve"].get(name) for name in CURVE]
+    _check(
+        all(isinstance(column, list) and all(map(is_number, column)) for column in columns), f"curve {where}"
+    )
+    _check(len({len(column) for column in columns}) == 1 and columns[0], f"curve {where}")
+    return SeedRecord(**{field.name: content[field.name] for field in fields(SeedRecord)})
+
+
+def _check_kinds(content: dict[str, Any], kinds: dict[str, type], what: str) -> None:
+    """Refuse an object that lacks something, or has it in another form."""
+    missing = [name for name in kinds if name not in content]
+    if missing:
+        raise ValueError(f"{what} has no {', '.join(missing)}")
+    for name, kind in kinds.items():
+        _check(isinstance(content[name], kind) and not isinstance(content[name], bool), name)
+
+
+def _check(sound: Any, what: str) -> None:
+    if not sound:
+        raise ValueError(f"{what} is missing or makes no sense")
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value out of JSON is a number that can be computed with."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

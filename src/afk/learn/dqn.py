@@ -1,0 +1,266 @@
+"""Deep Q-learning with noisy nets, two rings of replay and multi-step returns (paper, appendix C.2)."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+
+from afk.agents.reading import Reading
+from afk.agents.text_reader import TextReader, best_value, value_of
+from afk.envs.base import Pool
+from afk.learn.parallel import spread
+from afk.learn.ppo import Pace
+from afk.learn.replay import Ending, Replay, Step, Transitions, add, draw, empty_replay
+from afk.learn.rollout import Actors, Episodes, Play, act, count_ended, glance_at, start_actors
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of DQN; the defaults are the paper's.
+
+    Attributes:
+        environments: episodes played at once.
+        steps: steps of each between two updates.
+        batch: transitions that a gradient is computed from.
+        samples_per_step: how many transitions are learned from for each step that is played; how many
+            gradients an update takes follows from it, so that more environments need not learn less.
+        capacity: steps that the replay holds.
+        multi_step: over how many steps a return reaches, at most.
+        discount: gamma.
+        learning_rate: of Adam.
+        gradient_norm: where the gradient's norm is cut off.
+        target_every: episodes after which the target network is renewed.
+        warm_up: episodes before the first update.
+        noise: sigma_0, how strong the noise of the network is at first.
+        bonus: beta, what an answer is worth that grows A_0.
+        bonus_until: the part of training after which the bonus falls to zero linearly; 1 keeps it.
+        settle_after: the part of training after which the learning rate does.
+        half_precision: whether the network computes in bfloat16; parameters and values stay in float32.
+    """
+
+    environments: int = 20
+    steps: int = 2
+    batch: int = 64
+    samples_per_step: float = 1.6
+    capacity: int = 500_000
+    multi_step: int = 3
+    discount: float = 0.9
+    learning_rate: float = 2.5e-4
+    gradient_norm: float = 5.0
+    target_every: int = 1_000
+    warm_up: int = 100
+    noise: float = 0.5
+    bonus: float = 0.1
+    bonus_until: float = 1.0
+    settle_after: float = 1.0
+    half_precision: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("environments", "steps", "batch", "capacity", "multi_step", "target_every"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is at least 1, not {getattr(self, name)}")
+        for name, value in vars(self).items():
+            if not 0 <= value < math.inf:
+                raise ValueError(f"{name} is a number from 0 on, not {value}")
+        learned = self.steps_per_update * self.samples_per_step
+        if self.gradients < 1 or not math.isclose(learned, self.gradients * self.batch):
+            raise ValueError(
+                f"{self.environments} environments, {self.steps} steps and {self.samples_per_step} samples a "
+                f"step make {learned:g} samples an update: that is no multiple of the batch ({self.batch})"
+            )
+
+    @property
+    def steps_per_update(self) -> int:
+        """Environment steps between two updates."""
+        return self.environments * self.steps
+
+    @property
+    def gradients(self) -> int:
+        """Gradients that an update takes, one after the other."""
+        return round(self.steps_per_update * self.samples_per_step / self.batch)
+
+
+class Learner(eqx.Module):
+    """Everything that training carries from one update to the next.
+
+    Attributes:
+        agent: the network, in float32.
+        target: the network that values what follows.
+        optimiser: Adam's state.
+        actors: episodes under way.
+        replay: what was played.
+        key: what the next update draws from.
+        updates: () int32, updates done.
+        episodes: () int32, episodes that ended.
+    """
+
+    agent: TextReader
+    target: TextReader
+    optimiser: optax.OptState
+    actors: Actors
+    replay: Replay
+    key: jax.Array
+    updates: jax.Array
+    episodes: jax.Array
+
+
+class Losses(NamedTuple):
+    """What an update minimised, () float32 each.
+
+    Attributes:
+        error: Huber's loss of the temporal difference.
+        value: Q of the actions in the batch.
+    """
+
+    error: jax.Array
+    value: jax.Array
+
+
+def optimiser(settings: Settings) -> optax.GradientTransformation:
+    """Adam behind a cut-off of the gradient's global norm; steps are not scaled by the learning rate yet."""
+    return optax.chain(optax.clip_by_global_norm(settings.gradient_norm), optax.scale_by_adam())
+
+
+def first_learner(play: Play, settings: Settings, agent: TextReader, pool: Pool, key: jax.Array) -> Learner:
+    """Where training starts."""
+    actors = start_actors(play, agent, pool, settings.environments)
+    glance, count = glance_at(play, agent, actors), settings.environments
+    step = Step(
+        seen=glance.seen,
+        reading=_shorten(glance.reading, agent),
+        action=jnp.zeros((count, len(play.env.action_sizes)), jnp.uint8),
+        reward=jnp.zeros(count),
+        grew=jnp.zeros(count, bool),
+    )
+    return Learner(
+        agent=agent,
+        target=agent,
+        optimiser=optimiser(settings).init(eqx.filter(agent, eqx.is_inexact_array)),
+        actors=actors,
+        replay=empty_replay(step, capacity=settings.capacity, longest=play.env.max_steps),
+        key=key,
+        updates=jnp.int32(0),
+        episodes=jnp.int32(0),
+    )
+
+
+def update(
+    play: Play, settings: Settings, learner: Learner, pool: Pool, pace: Pace
+) -> tuple[Learner, Episodes, Losses]:
+    """Play some steps and learn from the replay."""
+    key, play_key, learn_key = jax.random.split(learner.key, 3)
+    agent = in_compute_precision(learner.agent, settings)
+    actors, replay, ended = _play_on(play, agent, pool, learner, jax.random.split(play_key, settings.steps))
+    episodes = learner.episodes + ended.count.astype(jnp.int32)
+    trained, state, losses = _learn(learner, replay, settings, pace, learn_key)
+    is_warm = episodes >= settings.warm_up
+    renews = episodes // settings.target_every > learner.episodes // settings.target_every
+    agent, state = _choose(is_warm, (trained, state), (learner.agent, learner.optimiser))
+    return (
+        Learner(
+            agent=agent,
+            target=_choose(renews, agent, learner.target),
+            optimiser=state,
+            actors=spread(actors),
+            replay=replay,
+            key=key,
+            updates=learner.updates + 1,
+            episodes=episodes,
+        ),
+        ended,
+        losses,
+    )
+
+
+def in_compute_precision(agent: TextReader, settings: Settings) -> TextReader:
+    """The network as it computes."""
+    if not settings.half_precision:
+        return agent
+    half = jax.tree.map(lambda leaf: leaf.astype(jnp.bfloat16) if eqx.is_inexact_array(leaf) else leaf, agent)
+    # Values differ by less than what bfloat16 can tell apart.
+    return eqx.tree_at(lambda each: each.heads, half, agent.heads)
+
+
+def _play_on(
+    play: Play, agent: TextReader, pool: Pool, learner: Learner, keys: jax.Array
+) -> tuple[Actors, Replay, Episodes]:
+    """Play a step in every episode for each key, and put it into the replay."""
+
+    def step(carry: tuple[Actors, Replay], key: jax.Array) -> tuple[tuple[Actors, Replay], Episodes]:
+        actors, replay = carry
+        actors, time_step, experience, final = act(play, agent, pool, actors, key)
+        now = Step(
+            seen=experience.seen,
+            reading=_shorten(experience.reading, agent),
+            action=experience.action.astype(jnp.uint8),
+            reward=experience.reward,
+            grew=experience.grew,
+        )
+        then = replace(now, seen=final.seen, reading=_shorten(final.reading, agent))
+        ending = Ending(time_step.terminated, time_step.truncated, time_step.success)
+        return (actors, add(replay, now, then, ending)), count_ended(time_step)
+
+    (actors, replay), ended = jax.lax.scan(step, (learner.actors, learner.replay), keys)
+    return actors, replay, jax.tree.map(lambda leaf: leaf.sum(0), ended)
+
+
+def _shorten(reading: Reading, agent: TextReader) -> Reading:
+    """Of the instruction only as much as is read: there are many steps to keep."""
+    return Reading(reading.instruction[:, : agent.size.instruction_words], reading.notes)
+
+
+def _learn(
+    learner: Learner, replay: Replay, settings: Settings, pace: Pace, key: jax.Array
+) -> tuple[TextReader, optax.OptState, Losses]:
+    """Some gradients, each from a batch of its own; losses are means."""
+    params, static = eqx.partition(learner.agent, eqx.is_inexact_array)
+    target = in_compute_precision(learner.target, settings)
+
+    def improve(
+        carry: tuple[Any, optax.OptState], key: jax.Array
+    ) -> tuple[tuple[Any, optax.OptState], Losses]:
+        params, state = carry
+        draw_key, loss_key = jax.random.split(key)
+        batch = draw(
+            replay,
+            draw_key,
+            count=settings.batch,
+            multi_step=settings.multi_step,
+            discount=settings.discount,
+            bonus=pace.bonus,
+        )
+        gradients, losses = jax.grad(
+            lambda each: loss(eqx.combine(each, static), target, batch, settings, loss_key), has_aux=True
+        )(params)
+        changes, state = optimiser(settings).update(gradients, state)
+        changes = jax.tree.map(lambda each: -settings.learning_rate * pace.zeal * each, changes)
+        return (optax.apply_updates(params, changes), state), losses
+
+    keys = jax.random.split(key, settings.gradients)
+    (params, state), losses = jax.lax.scan(improve, (params, learner.optimiser), keys)
+    return eqx.combine(params, static), state, jax.tree.map(lambda leaf: leaf.mean(), losses)
+
+
+def loss(
+    agent: TextReader, target: TextReader, batch: Transitions, settings: Settings, key: jax.Array
+) -> tuple[jax.Array, Losses]:
+    """Huber's loss of Q against the return and the target network's best value after it."""
+    agent_key, target_key = jax.random.split(key)
+    after = target.think(batch.seen, batch.reading)
+    following = best_value(target.heads(after.h_x, target_key), after.sayable)
+    wanted = batch.gain + jnp.where(batch.discount > 0, batch.discount * following, 0)
+    agent = in_compute_precision(agent, settings)
+    before = agent.think(batch.step.seen, batch.step.reading)
+    value = value_of(agent.heads(before.h_x, agent_key), batch.step.action)
+    count = jnp.maximum(batch.exists.sum(), 1)
+    error = optax.huber_loss(value, wanted).sum(where=batch.exists) / count
+    return error, Losses(error, value.sum(where=batch.exists) / count)
+
+
+def _choose(condition: jax.Array, yes: Any, no: Any) -> Any:
+    """The arrays of one pytree or the other."""
+    return jax.tree.map(lambda a, b: jnp.where(condition, a, b) if eqx.is_array(a) else a, yes, no)

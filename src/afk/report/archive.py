@@ -1,0 +1,99 @@
+"""A folder of records, as far as it can be read."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from afk.experiments.run_record import RunRecord, is_number, read_object, read_record
+from afk.report.tables import Published
+
+RUNS = "runs"  # the folder of the records of runs, in a folder of records
+
+
+@dataclass(frozen=True)
+class Archive:
+    """What a folder of records holds.
+
+    Attributes:
+        runs: what was trained.
+        published: the paper's numbers, ``published.json``.
+        expert: what the expert did on each task, ``expert.json``, by task.
+        games: statistics of the games of Q-TextWorld, ``textworld-games.json``, by task.
+        problems: files that cannot be used, and those that are not there; a line each.
+    """
+
+    runs: tuple[RunRecord, ...] = ()
+    published: dict[str, Any] = field(default_factory=dict)
+    expert: dict[str, dict[str, Any]] = field(default_factory=dict)
+    games: dict[str, dict[str, Any]] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+    def paper(self, *path: str) -> Published | None:
+        """The paper's number in a table, a row and a column; None if it has none there."""
+        return to_published(look_up(self.published, *path))
+
+    def paper_notes(self, *tables: str) -> list[str]:
+        """Where the paper disagrees with itself, as its numbers' file tells of these tables."""
+        return [
+            f"Paper: {self.published[name]}" for each in tables if (name := f"{each}_note") in self.published
+        ]
+
+
+def look_up(content: Any, *path: str) -> Any:
+    """What stands at a path in JSON; None if nothing does."""
+    for name in path:
+        content = content.get(name) if isinstance(content, dict) else None
+    return content
+
+
+def to_published(found: Any) -> Published | None:
+    """A number, or a mean and a deviation, out of the file of the paper's numbers; None if it is neither."""
+    numbers = found if isinstance(found, list) else [found]
+    return Published(*numbers) if len(numbers) in (1, 2) and all(map(is_number, numbers)) else None
+
+
+def read_archive(folder: Path) -> Archive:
+    """Read what can be read of a folder, and say of the rest why not."""
+    if not folder.is_dir():
+        raise ValueError(f"there is no folder of records {folder}")
+    problems: list[str] = []
+
+    def attempt(read: Callable[[Path], Any], path: Path) -> Any:
+        try:
+            return read(path)
+        except ValueError as error:
+            problems.append(str(error))
+            return None
+
+    paths = sorted(path for path in (folder / RUNS).glob("*") if not path.name.startswith("."))
+    if not paths:
+        problems.append(f"{folder / RUNS} holds no record of a run yet")
+    runs = [attempt(read_record, path) for path in paths]
+    return Archive(
+        runs=tuple(run for run in runs if run is not None),
+        published=attempt(_read_published, folder / "published.json") or {},
+        expert=attempt(_read_tasks, folder / "expert.json") or {},
+        games=attempt(_read_tasks, folder / "textworld-games.json") or {},
+        problems=tuple(problems),
+    )
+
+
+def _read_published(path: Path) -> dict[str, Any]:
+    """The paper's numbers; a number that is not where it should be is missing, as if the paper had none."""
+    content = read_object(path)
+    pairs = content.get("generalization", [])
+    if not isinstance(pairs, list) or not all(
+        isinstance(look_up(pair, "target"), str) and isinstance(look_up(pair, "sources"), list)
+        for pair in pairs
+    ):
+        raise ValueError(f"{path} is not the file of the paper's numbers: generalization makes no sense")
+    return content
+
+
+def _read_tasks(path: Path) -> dict[str, dict[str, Any]]:
+    """A record with a list of tasks, by task."""
+    rows = read_object(path).get("tasks")
+    if not isinstance(rows, list) or not all(isinstance(look_up(row, "task"), str) for row in rows):
+        raise ValueError(f"{path} is not a record of tasks: it has no list of them")
+    return {row["task"]: row for row in rows}

@@ -1,0 +1,117 @@
+"""The paper's figures: training curves, and the histogram of queries. They take matplotlib."""
+
+import io
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from afk.experiments.run_record import short_name
+from afk.report.archive import Archive
+from afk.report.asking import BINS, histogram_runs, query_shares
+from afk.report.choice import PAPER_AGENTS, published_row
+from afk.report.curves import panel_title, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# What is drawn against steps: its scale, its title, and the paper's tables of where it ended.
+_MEASURES: dict[str, tuple[float, str, tuple[str, ...]]] = {
+    "success": (100.0, "success in percent", ("qbabyai_success", "qtextworld_success")),
+    "episode_length": (1.0, "steps an episode", ("qbabyai_episode_length",)),
+    "reward": (1.0, "reward", ()),
+    "queries": (1.0, "queries an episode", ()),
+}
+_COLUMNS = 4  # of panels
+_COLOURS = {"afk": "#0b5400", "query": "#f3905c", "no-query": "#027db5"}
+_MORE_COLOURS = ("#9258cc", "#c00000", "#767171", "#b58900", "#2aa198", "#6c71c4")
+FORMATS = ("png", "pdf")
+
+
+def draw_curves(archive: Archive) -> dict[str, "Figure"]:
+    """A figure a measure, with a panel for what was trained on: means over seeds, and the seeds' range."""
+    if not archive.runs:
+        return {}
+    return {f"curves-{name.replace('_', '-')}": _draw_measure(archive, name) for name in _MEASURES}
+
+
+def _draw_measure(archive: Archive, measure: str) -> "Figure":
+    """The curves of a measure; dotted lines are where the paper's agents ended."""
+    scale, title, tables = _MEASURES[measure]
+    shown = panels(archive)
+    names = list(dict.fromkeys(name for runs in shown.values() for name in runs))
+    columns = min(_COLUMNS, len(shown))
+    figure, axes = _panels(len(shown), columns)
+    for axis, (tasks, runs) in zip(axes, shown.items(), strict=True):
+        for name, run in runs.items():
+            colour = _colour(name, names)
+            steps = np.array(run.seeds[0].curve["steps"]) / 1e6
+            values = scale * np.array([seed.curve[measure] for seed in run.seeds])
+            axis.plot(steps, values.mean(0), color=colour, label=name)
+            axis.fill_between(steps, values.min(0), values.max(0), color=colour, alpha=0.2, linewidth=0)
+            for table in tables:
+                paper = archive.paper(table, published_row(tasks[0]), PAPER_AGENTS.get(run.agent, ""))
+                if paper and len(tasks) == 1:
+                    axis.axhline(paper.mean, color=colour, linestyle=":", linewidth=1)
+        axis.set_title(panel_title(tasks))
+        axis.set_xlabel("million steps")
+        if measure == "success":
+            axis.set_ylim(-4, 104)
+    for axis in axes[::columns]:
+        axis.set_ylabel(title)
+    handles = {
+        label: handle
+        for axis in axes
+        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=6, frameon=False)
+    return figure
+
+
+def draw_histogram(archive: Archive) -> dict[str, "Figure"]:
+    """Shares of episodes by their number of queries, on tasks seen and unseen."""
+    found = [(title, trained, task, run) for title, trained, task, run in histogram_runs(archive) if run]
+    if not found:
+        return {}
+    figure, axes = _panels(len(found), 2)
+    for axis, (title, trained, task, run) in zip(axes, found, strict=True):
+        axis.bar(np.arange(BINS + 1), 100 * query_shares(run, task), color=_colour(title, [title]))
+        axis.set_xticks(range(BINS + 1), [*map(str, range(BINS)), f"{BINS}+"])
+        axis.set_title(
+            f"{title}: trained on {' + '.join(map(short_name, trained))}, played {short_name(task)}"
+        )
+        axis.set_xlabel("queries in an episode")
+        axis.set_ylabel("percent of episodes")
+    return {"query-histogram": figure}
+
+
+def encode(figure: "Figure", kind: str) -> bytes:
+    """A figure as the content of a file, the same for the same figure."""
+    content = io.BytesIO()
+    metadata: dict[str, Any] = {"CreationDate": None} if kind == "pdf" else {}
+    figure.savefig(content, format=kind, dpi=150, metadata=metadata)
+    return content.getvalue()
+
+
+def _panels(count: int, columns: int) -> tuple["Figure", list[Any]]:
+    """A figure with so many axes."""
+    from matplotlib.figure import Figure
+
+    rows = -(-count // columns)
+    figure = Figure(figsize=(3.6 * columns, 2.6 * rows + 0.6), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
+    for axis in axes[count:]:
+        axis.set_visible(False)
+    return figure, axes[:count]
+
+
+def _colour(name: str, names: list[str]) -> str:
+    """The colour of an agent, the same in all panels."""
+    others = [each for each in names if each not in _COLOURS]
+    return _COLOURS.get(name) or _MORE_COLOURS[others.index(name) % len(_MORE_COLOURS)]
+
+
+DRAWINGS: dict[str, Callable[[Archive], dict[str, "Figure"]]] = {
+    "curves": draw_curves,
+    "query-histogram": draw_histogram,
+}

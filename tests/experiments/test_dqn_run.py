@@ -1,0 +1,147 @@
+"""Runs of the paper's agent for Q-TextWorld: folder, log and checkpoints as of any run, and as exact."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from shutil import copytree
+
+import jax
+import numpy as np
+import pytest
+from jax.experimental.compilation_cache.compilation_cache import reset_cache
+from safetensors.numpy import load_file
+
+from afk.agents.text_agent import TextAgent
+from afk.agents.text_reader import TextReader
+from afk.envs.qtextworld import bank as bank_module
+from afk.experiments import config as config_module
+from afk.experiments.config import Config, preset, read_config
+from afk.experiments.evaluate import play_agent, summarise
+from afk.experiments.shelf import find_agent
+from afk.experiments.train import first_agent, read_log, start_run, train
+from afk.learn import dqn, ppo
+
+from ..small_games import small_bank
+
+TASK = "qtextworld/take-1"
+CHUNKS = 4
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A small bank as the one that is in the cache, for these tests only, which share compiled programs."""
+    bank, patch = small_bank(), pytest.MonkeyPatch()
+    patch.setattr(bank_module, "_kept_bank", lambda path: bank)
+    config_module._make_play.cache_clear()
+    jax.config.update("jax_compilation_cache_dir", str(tmp_path_factory.mktemp("compiled")))
+    reset_cache()
+    yield
+    jax.config.update("jax_compilation_cache_dir", None)
+    reset_cache()
+    patch.undo()
+    config_module._make_play.cache_clear()
+
+
+def tiny() -> Config:
+    """The preset `paper` with little of everything."""
+    config = preset("paper", [TASK], steps=CHUNKS * 3 * 12)
+    settings = dqn.Settings(
+        environments=6, batch=4, samples_per_step=1 / 3, capacity=256, warm_up=1, target_every=2
+    )
+    return replace(
+        config,
+        size=replace(config.size, width=4, head=4, view_layers=1, kernel=3, notes=4),
+        settings=settings,
+        levels=16,
+        chunk=3,
+        evaluate_every=6,
+        evaluation_episodes=4,
+    )
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A run that nobody disturbed, and a copy of it as it was in the middle."""
+    folder, halfway = tmp_path_factory.mktemp("runs") / "whole", tmp_path_factory.mktemp("runs") / "halfway"
+    start_run(tiny(), folder)
+    for rows in train(folder):
+        if rows[0]["updates"] == tiny().updates // 2:
+            copytree(folder, halfway)
+    return folder, halfway
+
+
+def test_a_run_leaves_what_every_run_does(runs: tuple[Path, Path]) -> None:
+    whole, _ = runs
+    assert read_config(whole) == tiny()
+    rows = read_log(whole)
+    assert [row["steps"] for row in rows] == [36, 72, 108, 144]
+    assert ["evaluation" in row for row in rows] == [False, True, False, True]
+    assert all(np.isfinite(list(row["losses"].values())).all() for row in rows)
+    assert json.loads((whole / "config.json").read_text())["settings"]["algorithm"] == "dqn"
+    assert {"best-24.safetensors", "last-24.safetensors", "state.safetensors"} < {
+        path.name for path in whole.iterdir()
+    }
+    agent = find_agent(str(whole / "last-24.safetensors"), (TASK,))
+    assert isinstance(agent.network, TextReader)
+    summary = summarise(play_agent(agent.config.play, agent.network, episodes=4, seed=0))
+    assert 0 <= summary["success"] <= 1 and summary["episodes"] == 4
+
+
+def test_a_run_that_was_stopped_goes_on_to_the_same_parameters_and_the_same_replay(
+    runs: tuple[Path, Path],
+) -> None:
+    _, halfway = runs
+    assert len(read_log(halfway)) == CHUNKS // 2
+    assert len(list(train(halfway))) == CHUNKS // 2
+    expected, pieced = (load_file(folder / "state.safetensors") for folder in runs)
+    assert expected.keys() == pieced.keys()
+    for name, array in expected.items():
+        np.testing.assert_array_equal(array, pieced[name], err_msg=name)
+    assert expected["replay.held"].sum() > 0 and (expected["updates"] == 3 * CHUNKS).all()
+    changing = ("seconds", "training_seconds", "steps_per_second")
+    logs = [[{**row, **dict.fromkeys(changing)} for row in read_log(folder)] for folder in runs]
+    assert logs[0] == logs[1]
+
+
+@pytest.mark.parametrize("agent", ["no-query", "query", "afk"])
+def test_the_papers_preset_is_the_papers(agent: str) -> None:
+    config = preset("paper", [TASK], agent=agent)
+    assert config.settings == dqn.Settings()
+    assert config.steps == 500_000 * 20 and config.settings.steps_per_update == 40
+    assert (config.size.width, config.size.view_layers, config.size.kernel) == (128, 4, 7)
+    assert float(config.pace_at(0).bonus) == pytest.approx(0.1 if agent == "afk" else 0)
+    arrays = jax.eval_shape(lambda: first_agent(config, 24))
+    assert isinstance(arrays, TextReader)
+    assert arrays.encoder.embedding.shape[1] == 128
+    assert arrays.heads.function.weight.shape == (128, 7)
+    assert (arrays.heads.adjective.bias.size, arrays.heads.noun.bias.size) == (38, 45)
+
+
+def test_the_wide_preset_learns_as_much_from_each_step_as_the_papers() -> None:
+    paper, wide = preset("paper", [TASK]), preset("paper-wide", [TASK])
+    assert isinstance(paper.settings, dqn.Settings) and isinstance(wide.settings, dqn.Settings)
+    assert wide.settings.samples_per_step == paper.settings.samples_per_step
+    assert (wide.size, wide.steps) == (paper.size, paper.steps)
+
+
+def test_settings_decide_about_algorithm_and_network() -> None:
+    config, fast = preset("paper", [TASK]), preset("fast", [TASK])
+    assert isinstance(fast.settings, ppo.Settings)
+    assert isinstance(jax.eval_shape(lambda: first_agent(fast, 24)), TextAgent)
+    for each in (config, fast):
+        assert Config.from_json(json.loads(json.dumps(each.to_json()))) == each
+    old = fast.to_json()
+    assert old["settings"].pop("algorithm") == "ppo"
+    assert Config.from_json(old) == fast
+
+
+def test_impossible_runs_are_refused() -> None:
+    with pytest.raises(ValueError, match="DQN trains on tasks of Q-TextWorld only, not on qbabyai/danger"):
+        Config(("qbabyai/danger",), settings=dqn.Settings())
+    with pytest.raises(ValueError, match="too small for 20 episodes of 20 steps"):
+        Config((TASK,), settings=dqn.Settings(capacity=800))
+    content = preset("paper", [TASK]).to_json()
+    content["settings"]["algorithm"] = "sarsa"
+    with pytest.raises(ValueError, match="not the configuration of a run: 'sarsa'"):
+        Config.from_json(content)

@@ -1,0 +1,82 @@
+"""Records of runs that never were, with numbers that a test chooses."""
+
+from collections.abc import Mapping, Sequence
+
+from afk.experiments.run_record import RunRecord, SeedRecord, task_named
+
+SEEDS = (24, 42, 123, 321, 3407)
+
+
+def make_run(
+    agent: str,
+    tasks: str | Sequence[str],
+    success: Sequence[float],
+    *,
+    preset: str = "fast",
+    unseen: Mapping[str, Sequence[float]] | None = None,
+    length: float = 20.0,
+    steps: int = 5_000_000,
+) -> RunRecord:
+    """A run of which each seed had a success; on tasks unseen too, if any are given. Tasks are letters."""
+    names = tuple(map(task_named, [tasks] if isinstance(tasks, str) else tasks))
+    seeds = []
+    for index, (seed, value) in enumerate(zip(SEEDS, success, strict=False)):
+        played = dict.fromkeys(names, value)
+        played |= {task_named(task): values[index] for task, values in (unseen or {}).items()}
+        seeds.append(
+            SeedRecord(
+                seed,
+                {task: make_measures(value, length) for task in names},
+                {task: make_measures(each, length) | _fresh(each) for task, each in played.items()},
+                make_curve(value, steps),
+            )
+        )
+    return RunRecord(
+        preset,
+        agent,
+        {"asks": agent != "no-query"},
+        names,
+        {"device": "a machine"},
+        {"steps": steps},
+        seconds=70.0,
+        training_seconds=60.0,
+        compile_seconds=None,
+        steps_per_second=100_000.0,
+        seeds=tuple(seeds),
+    )
+
+
+def make_measures(success: float, length: float) -> dict[str, float]:
+    """What an evaluation comes to."""
+    return {
+        "success": success,
+        "episode_length": length,
+        "reward": 0.9 * success,
+        "queries": 2 + success,
+        "precision": success,
+        "recall": success / 2,
+        "f1": 2 * success / 3,
+    }
+
+
+def make_curve(success: float, steps: int, points: int = 20) -> dict[str, list[float]]:
+    """A straight way up."""
+    shares = [(point + 1) / points for point in range(points)]
+    return {
+        "steps": [int(share * steps) for share in shares],
+        "success": [share * success for share in shares],
+        "episode_length": [50 - 20 * share for share in shares],
+        "reward": [share * success for share in shares],
+        "queries": [9 - 5 * share for share in shares],
+        "f1": [share * success for share in shares],
+    }
+
+
+def _fresh(success: float) -> dict[str, object]:
+    """What fresh levels add."""
+    return {
+        "episodes": 1000,
+        "success_interval": [max(0.0, success - 0.01), min(1.0, success + 0.01)],
+        "good_queries": 4.0,
+        "query_histogram": [0, 0, 100, 200, 600, 50, *[0] * 8, 50],
+    }
