@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from afk.bench import STEPS, describe_machine, measure, steps_loop
 from afk.experiments.config import Config
-from afk.experiments.train import Chunk, draw_pools, first_learner, stack
+from afk.experiments.train import Chunk, draw_courses, first_learner, stack
 from afk.learn.parallel import use_devices
 from afk.learn.ppo import Learner, in_compute_precision
 from afk.learn.rollout import collect, decide, glance_at
@@ -26,13 +26,13 @@ def bench_training(config: Config, *, seconds: float) -> dict[str, Any]:
     """
     settings, seeds = config.settings, len(config.seeds)
     learner = stack([first_learner(config, seed) for seed in config.seeds])
-    pools = draw_pools(config, 0)
+    courses = draw_courses(config, 0)
     per_update = seeds * settings.steps_per_update
-    rollout, _ = measure(_rollout(config, learner, pools), seconds)
-    pool = jax.tree.map(lambda leaf: leaf[0], pools)
+    rollout, _ = measure(_rollout(config, learner, courses), seconds)
+    pool = jax.tree.map(lambda leaf: leaf[0], courses.pool)
     world, _ = measure(steps_loop(config.play.env, pool, seeds * settings.environments), seconds)
     operations = _operations(config, learner)
-    update, compiling = _updates(config, learner, pools, seconds)
+    update, compiling = _updates(config, learner, courses, seconds)
     world *= per_update / (STEPS * seeds * settings.environments)
     passes = 1 + 3 * settings.epochs
     rate = _device_rate(settings.half_precision, seconds)
@@ -58,26 +58,26 @@ def bench_training(config: Config, *, seconds: float) -> dict[str, Any]:
     }
 
 
-def _rollout(config: Config, learner: Learner, pools: Any) -> Any:
+def _rollout(config: Config, learner: Learner, courses: Any) -> Any:
     """A function that plays as many steps as one update learns from."""
     agents = eqx.partition(in_compute_precision(learner.agent, config.settings), eqx.is_array)
     arrays, actors = agents[0], learner.actors
 
     @jax.jit
-    def play(arrays: Any, actors: Any, pools: Any, key: jax.Array) -> Any:
-        def one(arrays: Any, actors: Any, pool: Any, key: jax.Array) -> Any:
+    def play(arrays: Any, actors: Any, courses: Any, key: jax.Array) -> Any:
+        def one(arrays: Any, actors: Any, course: Any, key: jax.Array) -> Any:
             agent = eqx.combine(arrays, agents[1])
             actors, experience, _ = collect(
-                config.play, agent, pool, actors, key, steps=config.settings.steps
+                config.play, agent, course, actors, key, steps=config.settings.steps
             )
             return actors, experience
 
-        return jax.vmap(one)(arrays, actors, pools, jax.random.split(key, len(config.seeds)))
+        return jax.vmap(one)(arrays, actors, courses, jax.random.split(key, len(config.seeds)))
 
-    return lambda key: play(arrays, actors, pools, key)
+    return lambda key: play(arrays, actors, courses, key)
 
 
-def _updates(config: Config, learner: Learner, pools: Any, seconds: float) -> tuple[float, float]:
+def _updates(config: Config, learner: Learner, courses: Any, seconds: float) -> tuple[float, float]:
     """The time of an update in a chunk of them, and that of compiling."""
     mesh = use_devices(1, config.settings.environments)
     chunk, pace = Chunk(config, learner, mesh), config.pace_at(0)
@@ -86,7 +86,7 @@ def _updates(config: Config, learner: Learner, pools: Any, seconds: float) -> tu
     def go_on(key: jax.Array) -> Any:
         nonlocal state
         del key
-        state, _, losses = chunk(state, pools, pace)
+        state, _, losses = chunk(state, courses, pace)
         return losses
 
     spent, _ = measure(go_on, seconds)

@@ -22,7 +22,7 @@ from afk.agents.fusion import FilmBlock, Recurrence
 from afk.agents.heads import Perceptron, Pointer, entropy, log_probability
 from afk.agents.reading import Reading
 from afk.agents.variants import Variant
-from afk.language import Vocabulary
+from afk.language import NONE, Vocabulary
 
 ACT, ASK = 0, 1  # what the switch chooses
 
@@ -81,8 +81,8 @@ class GridAgent(Agent):
             self.function = Perceptron(width, head, len(vocabulary.functions), key=next(keys))
             adjective_key, noun_key = next(keys), next(keys)
             if variant.pointer:
-                self.adjective = Pointer(width, has_none=True, key=adjective_key)
-                self.noun = Pointer(width, has_none=False, key=noun_key)
+                self.adjective = Pointer(width, none_at=vocabulary.adjectives.index(NONE), key=adjective_key)
+                self.noun = Pointer(width, none_at=None, key=noun_key)
             else:
                 self.adjective = Perceptron(width, head, len(vocabulary.adjectives), key=adjective_key)
                 self.noun = Perceptron(width, head, len(vocabulary.nouns), key=noun_key)

@@ -33,6 +33,7 @@ class Config:
         settings: PPO.
         levels: levels in the pool of each seed.
         scattered: the share of training levels where the agent starts elsewhere; see `scatter`.
+        told: the share of training levels that begin with some answers known; see `tell_some`.
         chunk: updates between two looks at the run: fresh levels, a line in the log, a checkpoint.
         evaluate_every: updates between two evaluations; a multiple of `chunk`.
         evaluation_episodes: episodes of each.
@@ -48,6 +49,7 @@ class Config:
     settings: Settings = field(default_factory=Settings)
     levels: int = 4096
     scattered: float = 0.0
+    told: float = 0.0
     chunk: int = 50
     evaluate_every: int = 50
     evaluation_episodes: int = 500
@@ -60,8 +62,9 @@ class Config:
         for name in ("steps", "levels", "chunk", "evaluate_every", "evaluation_episodes"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is at least 1, not {getattr(self, name)}")
-        if not 0 <= self.scattered <= 1:
-            raise ValueError(f"scattered is a share from 0 to 1, not {self.scattered}")
+        for name in ("scattered", "told"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} is a share from 0 to 1, not {getattr(self, name)}")
         if self.evaluate_every % self.chunk:
             raise ValueError(
                 f"evaluate_every ({self.evaluate_every}) must be a multiple of chunk ({self.chunk})"
@@ -120,7 +123,7 @@ _OURS: dict[str, Any] = {
     "settle_after": 0.6,
     "reward_scale": 20.0,
 }
-_TEXT_SIZE = Size(width=64, head=64, instruction_words=28, notes=8, note_words=10, distinct_notes=0)
+_TEXT_SIZE = Size(width=64, head=64, instruction_words=28, notes=8, note_words=6, distinct_notes=0)
 # Sizes and settings by name: as published, what fills a GPU, and what two cores can train. The authors train
 # with rewards times 20, and relate notes by single words in these tasks, by pairs of words elsewhere.
 PRESETS: dict[str, dict[str, Any]] = {

@@ -18,14 +18,24 @@ from rich.text import Text
 from afk.agents.agent import Agent
 from afk.agents.grid_agent import ASK, Decision, GridAgent
 from afk.agents.notebook import Notebook, in_focus, write
-from afk.envs.base import Pool, Tally, TimeStep, draw_pool, query_quality
+from afk.envs.base import Tally, TimeStep, draw_pool, query_quality
 from afk.envs.qbabyai import cells
 from afk.envs.qbabyai.state import State
 from afk.envs.qbabyai.text import MAP_LEGEND, describe_action, draw_map
 from afk.envs.qbabyai.view import AGENT_COLUMN, AGENT_ROW
 from afk.envs.qbabyai.words import VOCABULARY
 from afk.experiments.evaluate import fresh_keys
-from afk.learn.rollout import Actors, Experience, Play, act, decide, glance_at, start_actors
+from afk.learn.rollout import (
+    Actors,
+    Course,
+    Experience,
+    Play,
+    act,
+    decide,
+    glance_at,
+    open_course,
+    start_actors,
+)
 from afk.records import write_whole
 
 ONLY_INSTRUCTION = "only the instruction"  # what A_0 holds at first
@@ -152,12 +162,13 @@ def record_episode(play: Play, agent: Agent, *, seed: int) -> Recording:
         raise ValueError(f"agents of {play.env.name} cannot be watched yet, only those of Q-BabyAI")
     level_key, key = fresh_keys(seed)
     pool = draw_pool(play.env, level_key, 1)
-    actors = start_actors(play, agent, pool, 1)
+    course = open_course(play, pool)
+    actors = start_actors(agent, course, 1)
     state, notebook = jax.device_get(jax.tree.map(lambda leaf: leaf[0], (pool.states, actors.notebooks)))
     notes, steps = _focus(notebook), []
     while True:
         key, act_key = jax.random.split(key)
-        actors, happened = _act(play, agent, pool, actors, act_key)
+        actors, happened = _act(play, agent, course, actors, act_key)
         decision, experience, time_step, following, notebook = jax.device_get(happened)
         known, notes = notes, _focus(notebook)
         steps.append(
@@ -184,11 +195,11 @@ def record_episode(play: Play, agent: Agent, *, seed: int) -> Recording:
 
 @eqx.filter_jit
 def _act(
-    play: Play, agent: GridAgent, pool: Pool, actors: Actors, key: jax.Array
+    play: Play, agent: GridAgent, course: Course, actors: Actors, key: jax.Array
 ) -> tuple[Actors, tuple[Decision, Experience, TimeStep, State, Notebook]]:
     """A step of the one actor, with all that led to it and came of it."""
     _, decision = decide(agent, glance_at(play, agent, actors))
-    following, time_step, experience, _ = act(play, agent, pool, actors, key)
+    following, time_step, experience, _ = act(play, agent, course, actors, key)
     # Where the episode ends the actor is in the next one already: how this one ended is worked out again.
     states, _ = jax.vmap(play.env.step)(actors.batch.states, experience.action)
     response = time_step.observation.response
