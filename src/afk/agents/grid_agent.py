@@ -97,7 +97,7 @@ class GridAgent(Agent):
         """See `Agent`; the memory is (n, 2, width), and what is seen (steps, n, 7, 7, 4) uint8."""
         steps, count = starts.shape
         image, reading = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (seen, reading))
-        h_w, h_s = read_notes(self.note, self.notes, reading, self.size)
+        h_w, _, h_s = read_notes(self.note, self.notes, reading, self.size)
         view = self.view(image)
         for block in self.film:
             view = block(view, h_s)
