@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench docs clean
 
 demo: $(READY)  ## a trained agent plays and asks, then a small one learns to
 	$(BIN)/afk demo
@@ -18,6 +18,9 @@ lint: $(READY)  ## style and types
 
 bench: $(READY)  ## speed of the environments on this machine
 	$(BIN)/afk bench env
+
+docs: $(READY)  ## the site of the documents, in site/
+	$(BIN)/python -m mkdocs build --strict
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("error: Python 3.11 or newer is needed, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else 0'

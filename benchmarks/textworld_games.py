@@ -22,7 +22,6 @@ from scipy.stats import chi2_contingency
 from afk.envs.qtextworld import words
 from afk.envs.qtextworld.environment import QTextWorld
 from afk.envs.qtextworld.maker import export_games, make_game
-from afk.envs.qtextworld.solver import name_words
 from afk.envs.qtextworld.state import State, can_be_seen, has_knife, held
 from afk.envs.qtextworld.tasks import Task, paper_tasks
 from afk.envs.qtextworld.things import COOKBOOK, IS_CONTAINER, KNIFE, PIECES, THINGS
@@ -135,7 +134,7 @@ def _walkthroughs(task: Task, states: State) -> np.ndarray:
 
     Rows of -1 fill them up.
     """
-    names, first = name_words(), words.FUNCTIONS.index(task.functions[0])
+    names, first = words.NAME_WORDS, words.FUNCTIONS.index(task.functions[0])
     commands = np.full((len(states.step), 3 * task.ingredients, 3), -1, np.int32)
     for number, row in enumerate(commands):
         lines = []

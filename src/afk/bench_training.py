@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from afk.bench import STEPS, describe_machine, measure, steps_loop
 from afk.experiments.config import Config
-from afk.experiments.train import Chunk, Learner, draw_pools, first_learner, stack
+from afk.experiments.train import Chunk, Learner, draw_courses, first_learner, stack
 from afk.learn import dqn, ppo
 from afk.learn.parallel import use_devices
 from afk.learn.rollout import act, collect, decide, glance_at
@@ -30,13 +30,13 @@ def bench_training(config: Config, *, seconds: float) -> dict[str, Any]:
     config = replace(config, chunk=chunk, evaluate_every=chunk)
     settings, seeds = config.settings, len(config.seeds)
     learner = stack([first_learner(config, seed) for seed in config.seeds])
-    pools = draw_pools(config, 0)
+    courses = draw_courses(config, 0)
     per_update = seeds * settings.steps_per_update
-    rollout, _ = measure(_rollout(config, learner, pools), seconds)
-    pool = jax.tree.map(lambda leaf: leaf[0], pools)
+    rollout, _ = measure(_rollout(config, learner, courses), seconds)
+    pool = jax.tree.map(lambda leaf: leaf[0], courses.pool)
     world, _ = measure(steps_loop(config.play.env, pool, seeds * settings.environments), seconds)
     operations = _operations(config, learner)
-    update, compiling = _updates(config, learner, pools, seconds)
+    update, compiling = _updates(config, learner, courses, seconds)
     world *= per_update / (STEPS * seeds * settings.environments)
     learned, passes = _learned(settings)
     rate = _device_rate(settings.half_precision, seconds)
@@ -70,29 +70,29 @@ def _learned(settings: ppo.Settings | dqn.Settings) -> tuple[dict[str, float], f
     return {"epochs": settings.epochs}, 1 + 3 * settings.epochs
 
 
-def _rollout(config: Config, learner: Learner, pools: Any) -> Any:
+def _rollout(config: Config, learner: Learner, courses: Any) -> Any:
     """A function that plays as many steps as one update learns from."""
     arrays, static = eqx.partition(learner.agent, eqx.is_array)
     settings, actors = config.settings, learner.actors
 
-    def one(arrays: Any, actors: Any, pool: Any, key: jax.Array) -> Any:
+    def one(arrays: Any, actors: Any, course: Any, key: jax.Array) -> Any:
         agent: Any = eqx.combine(arrays, static)
         if isinstance(settings, ppo.Settings):
             agent = ppo.in_compute_precision(agent, settings)
-            return collect(config.play, agent, pool, actors, key, steps=settings.steps)[:2]
+            return collect(config.play, agent, course, actors, key, steps=settings.steps)[:2]
         agent = dqn.in_compute_precision(agent, settings)
 
         def step(actors: Any, key: jax.Array) -> Any:
-            actors, _, experience, _ = act(config.play, agent, pool, actors, key)
+            actors, _, experience, _ = act(config.play, agent, course, actors, key)
             return actors, experience
 
         return jax.lax.scan(step, actors, jax.random.split(key, settings.steps))
 
     play = jax.jit(jax.vmap(one))
-    return lambda key: play(arrays, actors, pools, jax.random.split(key, len(config.seeds)))
+    return lambda key: play(arrays, actors, courses, jax.random.split(key, len(config.seeds)))
 
 
-def _updates(config: Config, learner: Learner, pools: Any, seconds: float) -> tuple[float, float]:
+def _updates(config: Config, learner: Learner, courses: Any, seconds: float) -> tuple[float, float]:
     """The time of an update in a chunk of them, and that of compiling."""
     mesh = use_devices(1, config.settings.environments)
     chunk, pace = Chunk(config, learner, mesh), config.pace_at(0)
@@ -101,7 +101,7 @@ def _updates(config: Config, learner: Learner, pools: Any, seconds: float) -> tu
     def go_on(key: jax.Array) -> Any:
         nonlocal state
         del key
-        state, _, losses = chunk(state, pools, pace)
+        state, _, losses = chunk(state, courses, pace)
         return losses
 
     spent, _ = measure(go_on, seconds)

@@ -29,7 +29,7 @@ from afk.envs.qbabyai.words import RESPONSE_LENGTH, VOCABULARY
 from afk.envs.registry import make
 from afk.language import NONE
 from afk.learn.ppo import Pace, Sequences, Settings, loss
-from afk.learn.rollout import Play, collect, read, start_actors
+from afk.learn.rollout import Play, collect, open_course, read, start_actors
 
 ENV = make("qbabyai/danger")
 RULES = NoteTaking(VOCABULARY, dropped=("is", "in"), unknown=("i dont know",))
@@ -260,8 +260,9 @@ def pool() -> Pool:
 def test_every_variant_plays_and_learns_with_all_of_its_parameters(name: str) -> None:
     agent, variant = build(name), VARIANTS[name]
     play = Play(ENV, variant, RULES)
-    actors = start_actors(play, agent, pool(), ENVIRONMENTS)
-    _, experience, _ = eqx.filter_jit(collect)(play, agent, pool(), actors, jax.random.key(15), steps=STEPS)
+    course = open_course(play, pool())
+    actors = start_actors(agent, course, ENVIRONMENTS)
+    _, experience, _ = eqx.filter_jit(collect)(play, agent, course, actors, jax.random.key(15), steps=STEPS)
     asked = np.asarray(experience.action[..., 0] == ASK)
     assert asked.any() == variant.asks and not asked.all()
     assert isinstance(agent.noun, Pointer) == isinstance(agent.adjective, Pointer) == variant.pointer

@@ -15,6 +15,7 @@ from safetensors.numpy import load_file
 from afk.agents.text_agent import TextAgent
 from afk.agents.text_reader import TextReader
 from afk.envs.qtextworld import bank as bank_module
+from afk.experiments import checkpoint
 from afk.experiments import config as config_module
 from afk.experiments.config import Config, preset, read_config
 from afk.experiments.evaluate import play_agent, summarise
@@ -134,6 +135,20 @@ def test_settings_decide_about_algorithm_and_network() -> None:
     old = fast.to_json()
     assert old["settings"].pop("algorithm") == "ppo"
     assert Config.from_json(old) == fast
+
+
+def test_a_checkpoint_from_before_there_was_dqn_belongs_to_its_run(tmp_path: Path) -> None:
+    fast, path, arrays = (
+        preset("fast", [TASK]),
+        tmp_path / "state.safetensors",
+        {"ones": np.ones(3, np.float32)},
+    )
+    old = fast.to_json()
+    del old["settings"]["algorithm"]
+    checkpoint.save(path, arrays, {"config": old})
+    assert (checkpoint.load(path, arrays, fast)["ones"] == 1).all()
+    with pytest.raises(ValueError, match="of another run: steps is 5000000, not 7"):
+        checkpoint.load(path, arrays, replace(fast, steps=7))
 
 
 def test_impossible_runs_are_refused() -> None:

@@ -15,11 +15,11 @@ from afk.agents.notebook import NoteTaking, Similarity
 from afk.agents.reading import Reading
 from afk.agents.text_reader import TextReader, value_of
 from afk.agents.variants import VARIANTS
-from afk.envs.base import Pool, draw_pool
+from afk.envs.base import draw_pool
 from afk.learn.dqn import Learner, Settings, first_learner, loss, update
 from afk.learn.ppo import Pace
 from afk.learn.replay import REST, Replay, Step, Transitions
-from afk.learn.rollout import Play
+from afk.learn.rollout import Course, Play, open_course
 
 from ..small_games import small_game
 
@@ -55,16 +55,16 @@ learn = jax.jit(partial(update, PLAY, SETTINGS))  # one program for every test t
 
 
 @pytest.fixture(scope="module")
-def pool() -> Pool:
-    return draw_pool(GAME, jax.random.key(0), LEVELS)
+def course() -> Course:
+    return open_course(PLAY, draw_pool(GAME, jax.random.key(0), LEVELS))
 
 
 def build(seed: int = 1) -> TextReader:
     return TextReader(PLAY.variant, SIZE, GAME.vocabulary, sigma=SETTINGS.noise, key=jax.random.key(seed))
 
 
-def start(pool: Pool, seed: int = 2) -> Learner:
-    return first_learner(PLAY, SETTINGS, build(), pool, jax.random.key(seed))
+def start(course: Course, seed: int = 2) -> Learner:
+    return first_learner(PLAY, SETTINGS, build(), course, jax.random.key(seed))
 
 
 def at(tree: Any, index: int) -> Any:
@@ -76,11 +76,11 @@ def same(one: Any, two: Any) -> bool:
     return all(np.array_equal(left, right) for left, right in pairs)
 
 
-def test_learning_starts_after_the_warm_up_and_the_target_follows_now_and_then(pool: Pool) -> None:
-    learner, renewals = start(pool), 0
+def test_learning_starts_after_the_warm_up_and_the_target_follows_now_and_then(course: Course) -> None:
+    learner, renewals = start(course), 0
     for number in range(16):
         before = learner
-        learner, ended, losses = learn(learner, pool, PACE)
+        learner, ended, losses = learn(learner, course, PACE)
         assert learner.updates == number + 1 and learner.episodes == before.episodes + ended.count
         assert np.isfinite([*losses]).all()
         is_warm = learner.episodes >= SETTINGS.warm_up
@@ -92,22 +92,22 @@ def test_learning_starts_after_the_warm_up_and_the_target_follows_now_and_then(p
     assert renewals >= 2
 
 
-def test_the_same_key_gives_the_same_learner(pool: Pool) -> None:
+def test_the_same_key_gives_the_same_learner(course: Course) -> None:
     def after(seed: int) -> Learner:
-        learner = start(pool, seed)
+        learner = start(course, seed)
         for _ in range(5):
-            learner, _, _ = learn(learner, pool, PACE)
+            learner, _, _ = learn(learner, course, PACE)
         return replace(learner, key=jax.random.key_data(learner.key))
 
     assert same(after(2), after(2))
     assert not same(after(2).agent, after(3).agent)
 
 
-def test_what_is_kept_is_what_happens_when_its_actions_are_played_by_hand(pool: Pool) -> None:
-    learner = start(pool)
+def test_what_is_kept_is_what_happens_when_its_actions_are_played_by_hand(course: Course) -> None:
+    learner = start(course)
     for _ in range(20):
-        learner, _, _ = learn(learner, pool, PACE)
-    replay, levels = jax.device_get((learner.replay, (pool.states, pool.observations.text)))
+        learner, _, _ = learn(learner, course, PACE)
+    replay, levels = jax.device_get((learner.replay, (course.pool.states, course.pool.observations.text)))
     step, outcomes = jax.jit(GAME.step), []
     for ring, held in enumerate(replay.held):
         row, end = int(replay.firsts[ring]), int(replay.firsts[ring] + held)
@@ -137,9 +137,9 @@ def replayed(replay: Replay, row: int, length: int, state: Any, step: Any) -> bo
     return bool(given.terminated) == replay.terminated[row] and bool(given.success) == is_won
 
 
-def batch_of(pool: Pool, discount: list[float]) -> Transitions:
+def batch_of(course: Course, discount: list[float]) -> Transitions:
     count = len(discount)
-    seen = pool.observations.text
+    seen = course.pool.observations.text
     instruction = jnp.asarray(np.stack([GAME.vocabulary.encode("collect red apple", 28)] * count), jnp.uint16)
     notes = jnp.zeros((count, SIZE.notes, SIZE.note_words), jnp.uint16)
     action = jnp.tile(jnp.array([3, 1, 2], jnp.uint8), (count, 1))
@@ -154,14 +154,14 @@ def batch_of(pool: Pool, discount: list[float]) -> Transitions:
     )
 
 
-def test_the_loss_is_that_of_the_return_and_the_best_value_after_it(pool: Pool) -> None:
+def test_the_loss_is_that_of_the_return_and_the_best_value_after_it(course: Course) -> None:
     settings = replace(SETTINGS, noise=0.0)
     agent, target = (
         TextReader(PLAY.variant, SIZE, GAME.vocabulary, sigma=0.0, key=jax.random.key(seed))
         for seed in (1, 2)
     )
     discounts = [0.9, 0.0, 0.81, 0.729]
-    batch = batch_of(pool, discounts)
+    batch = batch_of(course, discounts)
     of_batch = eqx.filter_jit(partial(loss, settings=settings, key=jax.random.key(0)))
     error, losses = of_batch(agent, target, batch)
     think = eqx.filter_jit(lambda agent, seen, reading: agent.think(seen, reading))
@@ -206,12 +206,12 @@ def test_impossible_settings_are_refused(options: dict[str, Any], said: str) -> 
         Settings(**options)
 
 
-def test_an_agent_that_is_paid_for_news_learns_to_ask_for_it(pool: Pool) -> None:
-    learner, recalls = start(pool), []
+def test_an_agent_that_is_paid_for_news_learns_to_ask_for_it(course: Course) -> None:
+    learner, recalls = start(course), []
     for _ in range(3):
         recall, episodes = 0.0, 0.0
         for _ in range(30):
-            learner, ended, _ = learn(learner, pool, PACE._replace(bonus=jnp.float32(1)))
+            learner, ended, _ = learn(learner, course, PACE._replace(bonus=jnp.float32(1)))
             recall, episodes = recall + float(ended.recall), episodes + float(ended.count)
         recalls.append(recall / episodes)
     assert recalls[-1] > recalls[0] + 0.2, recalls

@@ -14,11 +14,21 @@ from afk.agents.grid_agent import ASK, GridAgent, joint_log_probability
 from afk.agents.notebook import Notebook, NoteTaking, write
 from afk.agents.reading import Reading, read_focus
 from afk.agents.variants import VARIANTS
-from afk.envs.base import Pool, draw_pool
+from afk.envs.base import draw_pool
 from afk.envs.qbabyai.words import RESPONSE_LENGTH, VOCABULARY
 from afk.envs.registry import make
 from afk.learn.ppo import Learner, Pace, Settings, advantages, optimiser, update
-from afk.learn.rollout import Actors, Experience, Play, collect, decide, glance_at, start_actors
+from afk.learn.rollout import (
+    Actors,
+    Course,
+    Experience,
+    Play,
+    collect,
+    decide,
+    glance_at,
+    open_course,
+    start_actors,
+)
 
 from ..agents.notebook_reference import ReferenceNotebook, clean
 
@@ -40,8 +50,8 @@ take_note = jax.jit(partial(write, rules=RULES))
 
 
 @pytest.fixture(scope="module")
-def pool() -> Pool:
-    return draw_pool(ENV, jax.random.key(0), LEVELS)
+def course() -> Course:
+    return open_course(PLAY, draw_pool(ENV, jax.random.key(0), LEVELS))
 
 
 @pytest.fixture(scope="module")
@@ -53,11 +63,11 @@ def build() -> GridAgent:
     return GridAgent(PLAY.variant, SIZE, VOCABULARY, ENV.action_sizes[1], key=jax.random.key(1))
 
 
-def start(pool: Pool, seed: int = 2) -> Learner:
+def start(course: Course, seed: int = 2) -> Learner:
     agent = build()
     state = optimiser(SETTINGS).init(eqx.filter(agent, eqx.is_inexact_array))
     return Learner(
-        agent, state, start_actors(PLAY, agent, pool, ENVIRONMENTS), jax.random.key(seed), jnp.int32(0)
+        agent, state, start_actors(agent, course, ENVIRONMENTS), jax.random.key(seed), jnp.int32(0)
     )
 
 
@@ -65,20 +75,20 @@ def at(tree: Any, *index: int) -> Any:
     return jax.tree.map(lambda leaf: leaf[index], tree)
 
 
-def test_the_first_ratio_is_one_whatever_starts_and_ends_on_the_way(pool: Pool) -> None:
-    learner = start(pool)
+def test_the_first_ratio_is_one_whatever_starts_and_ends_on_the_way(course: Course) -> None:
+    learner = start(course)
     for number in range(3):
-        learner, ended, losses = learn(learner, pool, PACE)
+        learner, ended, losses = learn(learner, course, PACE)
         assert ended.count >= ENVIRONMENTS
         assert losses.ratio_error < 1e-5
         assert learner.updates == number + 1
 
 
-def test_the_same_key_gives_the_same_parameters(pool: Pool) -> None:
+def test_the_same_key_gives_the_same_parameters(course: Course) -> None:
     def parameters(seed: int) -> list[np.ndarray]:
-        learner = start(pool, seed)
+        learner = start(course, seed)
         for _ in range(2):
-            learner, _, _ = learn(learner, pool, PACE)
+            learner, _, _ = learn(learner, course, PACE)
         return [np.asarray(leaf) for leaf in jax.tree.leaves(learner.agent)]
 
     first, again, other = parameters(2), parameters(2), parameters(3)
@@ -147,9 +157,9 @@ def test_advantages_are_as_defined() -> None:
         np.testing.assert_allclose(estimates[:, index], expected, rtol=1e-4, atol=1e-4)
 
 
-def nearly_out_of_time(agent: GridAgent, pool: Pool) -> Actors:
+def nearly_out_of_time(agent: GridAgent, course: Course) -> Actors:
     """Episodes that have two steps left or a few more, with a note and a state of the LSTM each."""
-    actors = start_actors(PLAY, agent, pool, ENVIRONMENTS)
+    actors = start_actors(agent, course, ENVIRONMENTS)
     told = jnp.asarray(VOCABULARY.encode("danger zone is blue", RESPONSE_LENGTH))
     notebooks, grew = jax.vmap(lambda notebook: write(notebook, told, rules=RULES))(actors.notebooks)
     assert grew.all()
@@ -159,9 +169,11 @@ def nearly_out_of_time(agent: GridAgent, pool: Pool) -> Actors:
     return Actors(batch, notebooks, memory, jnp.zeros_like(actors.starts))
 
 
-def test_the_value_where_time_ran_out_is_that_of_the_last_observation(agent: GridAgent, pool: Pool) -> None:
-    actors = nearly_out_of_time(agent, pool)
-    experience = jax.device_get(play_on(agent, pool, actors, jax.random.key(6))[1])
+def test_the_value_where_time_ran_out_is_that_of_the_last_observation(
+    agent: GridAgent, course: Course
+) -> None:
+    actors = nearly_out_of_time(agent, course)
+    experience = jax.device_get(play_on(agent, course, actors, jax.random.key(6))[1])
     assert experience.terminated.any() and not experience.final_value[~experience.truncated].any()
 
     @jax.jit
@@ -188,10 +200,12 @@ def test_the_value_where_time_ran_out_is_that_of_the_last_observation(agent: Gri
     assert ran_out >= 4
 
 
-def test_experience_is_what_happens_when_its_actions_are_played_by_hand(agent: GridAgent, pool: Pool) -> None:
-    actors = start_actors(PLAY, agent, pool, ENVIRONMENTS)
-    _, experience, ended = play_on(agent, pool, actors, jax.random.key(7))
-    experience, levels = jax.device_get((experience, (pool.states, pool.observations)))
+def test_experience_is_what_happens_when_its_actions_are_played_by_hand(
+    agent: GridAgent, course: Course
+) -> None:
+    actors = start_actors(agent, course, ENVIRONMENTS)
+    _, experience, ended = play_on(agent, course, actors, jax.random.key(7))
+    experience, levels = jax.device_get((experience, (course.pool.states, course.pool.observations)))
     similarity, grown, episodes = RULES.similarity, 0, 0
     for index in range(ENVIRONMENTS):
         cursor, now = index, 0
@@ -240,9 +254,9 @@ def test_impossible_settings_are_refused(options: dict[str, Any]) -> None:
     assert "\n" not in str(refusal.value)
 
 
-def test_an_agent_that_is_paid_for_news_learns_to_ask_for_it(pool: Pool) -> None:
+def test_an_agent_that_is_paid_for_news_learns_to_ask_for_it(course: Course) -> None:
     question = jnp.array([ASK, 0, *VOCABULARY.query("what danger zone")])
-    begins = start(pool)
+    begins = start(course)
 
     def chance(learner: Learner) -> float:
         """How likely the question is right at the start of an episode."""
@@ -251,7 +265,7 @@ def test_an_agent_that_is_paid_for_news_learns_to_ask_for_it(pool: Pool) -> None
 
     learner, episodes = begins, []
     for _ in range(20):
-        learner, ended, _ = learn(learner, pool, PACE._replace(bonus=jnp.float32(1)))
+        learner, ended, _ = learn(learner, course, PACE._replace(bonus=jnp.float32(1)))
         episodes.append(jax.device_get(ended))
     first, last = (jax.tree.map(lambda *sums: sum(sums), *some) for some in (episodes[:5], episodes[-5:]))
     assert last.recall / last.count > first.recall / first.count + 0.1

@@ -118,6 +118,9 @@ class Dice(Environment[Roll]):
     def scatter(self, state: Roll, key: jax.Array) -> Roll:
         raise NotImplementedError
 
+    def tell(self, state: Roll) -> jax.Array:
+        raise NotImplementedError
+
     def step(self, state: Roll, action: jax.Array) -> tuple[Roll, TimeStep]:
         raise NotImplementedError
 

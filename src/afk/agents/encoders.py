@@ -6,6 +6,7 @@ Modules here work on batches: (n, ...) arrays.
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from afk.agents.agent import Size
 from afk.agents.convolution import Convolution, convolve
@@ -176,8 +177,13 @@ class SetEncoder(eqx.Module):
 
 def read_notes(
     note: NoteEncoder, notes: SetEncoder, reading: Reading, size: Size
-) -> tuple[jax.Array, jax.Array]:
-    """Word encodings h_w (n, words, width) of the instruction and all notes, and h_s (n, width)."""
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """What is read, as encodings.
+
+    Returns:
+        h_w of every word of the instruction and of all notes, (n, words, width); the encoding of the note
+        that each word is in, likewise; and h_s, (n, width).
+    """
     count = len(reading.instruction)
     instruction_words, instruction = note(reading.instruction[:, : size.instruction_words])
     rows = reading.notes.reshape(-1, size.note_words)
@@ -186,7 +192,8 @@ def read_notes(
     h_w = jnp.concatenate([instruction_words, note_words.reshape(count, -1, size.width)], 1)
     every = jnp.concatenate([instruction[:, None], encoded.reshape(count, -1, size.width)], 1)
     used = jnp.pad(reading.notes[..., 0] != PAD, ((0, 0), (1, 0)), constant_values=True)
-    return h_w, notes(every, used)
+    words = np.array([instruction_words.shape[1]] + [size.note_words] * reading.notes.shape[1])
+    return h_w, jnp.repeat(every, words, 1, total_repeat_length=words.sum()), notes(every, used)
 
 
 def words_of(reading: Reading, size: Size) -> jax.Array:

@@ -22,7 +22,7 @@ from afk.agents.fusion import FilmBlock, Recurrence
 from afk.agents.heads import Perceptron, Pointer, entropy, log_probability
 from afk.agents.reading import Reading
 from afk.agents.variants import Variant
-from afk.language import Vocabulary
+from afk.language import NONE, Vocabulary
 
 ACT, ASK = 0, 1  # what the switch chooses
 
@@ -81,8 +81,8 @@ class GridAgent(Agent):
             self.function = Perceptron(width, head, len(vocabulary.functions), key=next(keys))
             adjective_key, noun_key = next(keys), next(keys)
             if variant.pointer:
-                self.adjective = Pointer(width, has_none=True, key=adjective_key)
-                self.noun = Pointer(width, has_none=False, key=noun_key)
+                self.adjective = Pointer(width, none_at=vocabulary.adjectives.index(NONE), key=adjective_key)
+                self.noun = Pointer(width, none_at=None, key=noun_key)
             else:
                 self.adjective = Perceptron(width, head, len(vocabulary.adjectives), key=adjective_key)
                 self.noun = Perceptron(width, head, len(vocabulary.nouns), key=noun_key)
@@ -97,7 +97,7 @@ class GridAgent(Agent):
         """See `Agent`; the memory is (n, 2, width), and what is seen (steps, n, 7, 7, 4) uint8."""
         steps, count = starts.shape
         image, reading = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (seen, reading))
-        h_w, h_s = read_notes(self.note, self.notes, reading, self.size)
+        h_w, _, h_s = read_notes(self.note, self.notes, reading, self.size)
         view = self.view(image)
         for block in self.film:
             view = block(view, h_s)

@@ -38,18 +38,21 @@ class Pointer(eqx.Module):
         query: (width, width) W_q.
         key: (width, width) W_k.
         none: (width,) the key of `none`, which can be said though nobody wrote it; nothing for nouns.
+        none_at: where `none` is in the word class.
     """
 
     query: jax.Array
     key: jax.Array
     none: jax.Array | None
+    none_at: int | None = eqx.field(static=True)
 
-    def __init__(self, width: int, *, has_none: bool, key: jax.Array) -> None:
+    def __init__(self, width: int, *, none_at: int | None, key: jax.Array) -> None:
         query_key, key_key, none_key = jax.random.split(key, 3)
         orthogonal = jax.nn.initializers.orthogonal()
         self.query = orthogonal(query_key, (width, width))
         self.key = orthogonal(key_key, (width, width))
-        self.none = jax.random.normal(none_key, (width,)) * 0.1 if has_none else None
+        self.none = None if none_at is None else jax.random.normal(none_key, (width,)) * 0.1
+        self.none_at = none_at
 
     def __call__(self, h_x: jax.Array, h_w: jax.Array, words: jax.Array, size: int) -> jax.Array:
         """The distribution over a word class, as log-probabilities.
@@ -58,7 +61,7 @@ class Pointer(eqx.Module):
             h_x: (n, width).
             h_w: (n, words, width), the encodings of all words that are read.
             words: (n, words) int, the index of each in the word class, outside of it if it is another word.
-            size: how many words the class has; `none` is the first if it can be said at all.
+            size: how many words the class has.
 
         Returns:
             (n, size) float32, minus infinity for words that are not read.
@@ -67,10 +70,10 @@ class Pointer(eqx.Module):
         # q k^T = (q W_k^T) h_w^T: to project the one query is cheaper than to project every word.
         scores = jnp.einsum("nd,nwd->nw", query @ self.key.T, h_w).astype(jnp.float32)
         legal = (words >= 0) & (words < size)
-        if self.none is not None:
+        if self.none is not None and self.none_at is not None:
             scores = jnp.concatenate([scores, (query @ self.none)[:, None].astype(jnp.float32)], 1)
             legal = jnp.pad(legal, ((0, 0), (0, 1)), constant_values=True)
-            words = jnp.pad(words, ((0, 0), (0, 1)))
+            words = jnp.pad(words, ((0, 0), (0, 1)), constant_values=self.none_at)
         attention = jax.nn.softmax(jnp.where(legal, scores * h_x.shape[-1] ** -0.5, -jnp.inf), -1)
         # Repeated words add up: pi(w) = sum_i e_i I[d(i) = w].
         spelled = jax.nn.one_hot(words, size) * legal[..., None]

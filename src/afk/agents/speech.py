@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from afk.agents.encoders import Linear, look_up
 from afk.agents.heads import Perceptron, Pointer
 from afk.agents.variants import Variant
-from afk.language import Vocabulary
+from afk.language import NONE, Vocabulary
 
 # From the number of a word in ``<func, adj, noun>`` and (n, size) log-probabilities to (n,) int32 choices.
 Pick = Callable[[int, jax.Array], jax.Array]
@@ -56,8 +56,8 @@ class Speech(eqx.Module):
         self.vocabulary = vocabulary
         self.function = Perceptron(width, head, len(vocabulary.functions), key=function_key)
         if variant.pointer:
-            self.noun = Pointer(width, has_none=False, key=noun_key)
-            self.adjective = Pointer(width, has_none=True, key=adjective_key)
+            self.noun = Pointer(width, none_at=None, key=noun_key)
+            self.adjective = Pointer(width, none_at=vocabulary.adjectives.index(NONE), key=adjective_key)
         else:
             self.noun = Perceptron(width, head, len(vocabulary.nouns), key=noun_key)
             self.adjective = Perceptron(width, head, len(vocabulary.adjectives), key=adjective_key)

@@ -41,6 +41,7 @@ class TextAgent(Agent):
 
     note: NoteEncoder
     notes: SetEncoder
+    context: Linear
     words: jax.Array
     layers: list[Linear]
     recurrence: Recurrence
@@ -51,11 +52,13 @@ class TextAgent(Agent):
     vocabulary: Vocabulary = eqx.field(static=True)
 
     def __init__(self, variant: Variant, size: Size, vocabulary: Vocabulary, *, key: jax.Array) -> None:
-        keys = iter(jax.random.split(key, 8))
+        keys = iter(jax.random.split(key, 9))
         width = size.width
         self.size, self.vocabulary, self.asks = size, vocabulary, variant.asks
         self.note = NoteEncoder(len(vocabulary.tokens), width, key=next(keys))
         self.notes = SetEncoder(width, key=next(keys))
+        # A word is read before what follows it; which recipe a name belongs to is in the note as a whole.
+        self.context = Linear(width, width, key=next(keys), scale=1.0)
         self.words = jax.random.normal(next(keys), (len(vocabulary.tokens), width)) * 0.5
         self.layers = [Linear(4 * width, width, key=next(keys)), Linear(width, width, key=next(keys))]
         self.recurrence = Recurrence(width, key=next(keys))
@@ -72,7 +75,8 @@ class TextAgent(Agent):
         """See `Agent`; the memory is (n, 2, width), and what is seen (steps, n, tokens) uint16."""
         steps, count = starts.shape
         text, reading = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (seen, reading))
-        h_w, h_s = read_notes(self.note, self.notes, reading, self.size)
+        h_w, around, h_s = read_notes(self.note, self.notes, reading, self.size)
+        h_w = h_w + self.context(around)
         x = jnp.concatenate([h_s, self._see(text)], -1)
         for layer in self.layers:
             x = jax.nn.relu(layer(x))

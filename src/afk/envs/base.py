@@ -122,6 +122,10 @@ class Environment(ABC, Generic[StateT]):
     def scatter(self, state: StateT, key: jax.Array) -> StateT:
         """The same level begun elsewhere, often nearer to its end: what training may start from."""
 
+    @abstractmethod
+    def tell(self, state: StateT) -> jax.Array:
+        """The answers to the good queries of a level, wherever they are told: (answers, tokens), padded."""
+
     def draw_many(self, key: jax.Array, size: int) -> StateT:
         """Draw levels in bulk, sound ones only: first states with a leading axis of that size."""
         # On a CPU a few levels are drawn sooner than a fast program to draw them is compiled; on other

@@ -36,6 +36,7 @@ class Config:
             text.
         levels: levels in the pool of each seed.
         scattered: the share of training levels where the agent starts elsewhere; see `scatter`.
+        told: the share of training levels that begin with some answers known; see `tell_some`.
         chunk: updates between two looks at the run: fresh levels, a line in the log, a checkpoint.
         evaluate_every: updates between two evaluations; a multiple of `chunk`.
         evaluation_episodes: episodes of each.
@@ -51,6 +52,7 @@ class Config:
     settings: ppo.Settings | dqn.Settings = field(default_factory=ppo.Settings)
     levels: int = 4096
     scattered: float = 0.0
+    told: float = 0.0
     chunk: int = 50
     evaluate_every: int = 50
     evaluation_episodes: int = 500
@@ -63,8 +65,9 @@ class Config:
         for name in ("steps", "levels", "chunk", "evaluate_every", "evaluation_episodes"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is at least 1, not {getattr(self, name)}")
-        if not 0 <= self.scattered <= 1:
-            raise ValueError(f"scattered is a share from 0 to 1, not {self.scattered}")
+        for name in ("scattered", "told"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} is a share from 0 to 1, not {getattr(self, name)}")
         if self.evaluate_every % self.chunk:
             raise ValueError(
                 f"evaluate_every ({self.evaluate_every}) must be a multiple of chunk ({self.chunk})"
@@ -132,7 +135,7 @@ _OURS: dict[str, Any] = {
     "settle_after": 0.6,
     "reward_scale": 20.0,
 }
-_TEXT_SIZE = Size(width=64, head=64, instruction_words=28, notes=8, note_words=10, distinct_notes=0)
+_TEXT_SIZE = Size(width=64, head=64, instruction_words=28, notes=8, note_words=6, distinct_notes=0)
 # Sizes and settings by name: as published, what fills a GPU, and what two cores can train. The authors train
 # with rewards times 20, and relate notes by single words in these tasks, by pairs of words elsewhere.
 PRESETS: dict[str, dict[str, Any]] = {
@@ -205,12 +208,12 @@ TEXT_PRESETS: dict[str, dict[str, Any]] = {
             minibatches=4,
             learning_rate=5e-4,
             advantage_floor=1.0,
-            bonus=0.05,
-            bonus_until=0.6,
+            bonus=0.0,
             half_precision=True,
             **_OURS,
         ),
         "scattered": 0.5,
+        "told": 0.5,
         "chunk": 10,
         "evaluate_every": 20,
     },
@@ -223,12 +226,12 @@ TEXT_PRESETS: dict[str, dict[str, Any]] = {
             minibatches=8,
             learning_rate=1e-3,
             advantage_floor=1.0,
-            bonus=0.05,
-            bonus_until=0.6,
+            bonus=0.0,
             **_OURS,
         ),
         "levels": 2048,
         "scattered": 0.5,
+        "told": 0.5,
         "chunk": 10,
         "evaluate_every": 10,
         "evaluation_episodes": 200,

@@ -19,7 +19,7 @@ from afk.envs.qbabyai.state import State
 from afk.envs.qbabyai.tasks import paper_tasks
 from afk.envs.qtextworld import solver as text_solver
 from afk.envs.qtextworld.environment import QTextWorld
-from afk.learn.rollout import Actors, Play, act, start_actors
+from afk.learn.rollout import Actors, Play, act, open_course, start_actors
 
 CHUNK = 500  # episodes played at once
 _Z = 1.96  # a 95% interval
@@ -152,11 +152,12 @@ def _play_agents(
         def step(carry: _Carry) -> _Carry:
             actors, ended, over, sound, key = carry
             key, act_key = jax.random.split(key)
-            actors, time_step, experience, _ = act(play, agent, pool, actors, act_key)
+            actors, time_step, experience, _ = act(play, agent, course, actors, act_key)
             sound &= jnp.isfinite(experience.value).all()
             return actors, _follow(ended, over, time_step), over | time_step.done, sound, key
 
-        actors = start_actors(play, agent, pool, pool.size)
+        course = open_course(play, pool)
+        actors = start_actors(agent, course, pool.size)
         carry = (actors, _nothing(pool.size), jnp.zeros(pool.size, bool), jnp.bool_(True), key)
         _, ended, _, sound, _ = jax.lax.while_loop(lambda carry: ~carry[2].all(), step, carry)
         return ended, sound

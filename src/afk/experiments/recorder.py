@@ -15,7 +15,7 @@ from afk.agents.agent import Agent
 from afk.agents.grid_agent import ASK, Decision
 from afk.agents.notebook import UNUSED, Notebook, write
 from afk.agents.text_agent import QUERIES, TextAgent
-from afk.envs.base import Environment, Pool, TimeStep, draw_pool
+from afk.envs.base import Environment, TimeStep, draw_pool
 from afk.envs.qbabyai import cells
 from afk.envs.qbabyai.text import describe_action
 from afk.envs.qtextworld.commands import write_command
@@ -23,7 +23,7 @@ from afk.envs.qtextworld.environment import QTextWorld
 from afk.experiments.evaluate import fresh_keys
 from afk.experiments.recording import Head, Recording, Step
 from afk.language import Vocabulary
-from afk.learn.rollout import Actors, Play, act, decide, glance_at, start_actors
+from afk.learn.rollout import Actors, Course, Play, act, decide, glance_at, open_course, start_actors
 
 _TITLES: tuple[str, ...] = (
     "action",
@@ -76,13 +76,14 @@ def record_episode(play: Play, agent: Agent, *, seed: int) -> Recording:
     world = _world_of(env)
     level_key, key = fresh_keys(seed)
     pool = draw_pool(env, level_key, 1)
-    actors = start_actors(play, agent, pool, 1)
+    course = open_course(play, pool)
+    actors = start_actors(agent, course, 1)
     first = jax.tree.map(lambda leaf: leaf[0], (pool.states, pool.observations, actors.notebooks))
     state, observation, notebook = jax.device_get(first)
     seen, sets, steps = world.see(observation.seen), _sets(notebook, vocabulary.decode), []
     while True:
         key, act_key = jax.random.split(key)
-        actors, moment = _act(play, agent, pool, actors, act_key)
+        actors, moment = _act(play, agent, course, actors, act_key)
         moment = jax.device_get(moment)
         action, time_step, asks = moment.action, moment.time_step, world.asks(moment.action)
         seen_after, known = world.see(time_step.observation.seen), sets[0]
@@ -118,10 +119,10 @@ def record_episode(play: Play, agent: Agent, *, seed: int) -> Recording:
 
 
 @eqx.filter_jit
-def _act(play: Play, agent: Agent, pool: Pool, actors: Actors, key: jax.Array) -> tuple[Actors, _Moment]:
+def _act(play: Play, agent: Agent, course: Course, actors: Actors, key: jax.Array) -> tuple[Actors, _Moment]:
     """A step of the one actor, with all that led to it and came of it."""
     _, thoughts = decide(agent, glance_at(play, agent, actors))
-    following, time_step, experience, _ = act(play, agent, pool, actors, key)
+    following, time_step, experience, _ = act(play, agent, course, actors, key)
     heads, asking = _weigh(agent, thoughts, experience.action)
     # Where the episode ends the actor is in the next one already: how this one ended is worked out again.
     states, _ = jax.vmap(play.env.step)(actors.batch.states, experience.action)

@@ -29,7 +29,7 @@ from afk.agents.agent import Agent
 from afk.agents.grid_agent import GridAgent
 from afk.agents.text_agent import TextAgent
 from afk.agents.text_reader import TextReader
-from afk.envs.base import Pool, draw_pool, pool_of, scatter_share
+from afk.envs.base import draw_pool, pool_of, scatter_share
 from afk.envs.qbabyai.cells import ACTIONS
 from afk.envs.qbabyai.environment import GridWorld
 from afk.experiments import checkpoint
@@ -39,7 +39,7 @@ from afk.experiments.tensorboard import encode_events, event_rows
 from afk.learn import dqn, ppo
 from afk.learn.parallel import place, use_devices
 from afk.learn.ppo import Pace
-from afk.learn.rollout import start_actors
+from afk.learn.rollout import Course, open_course, start_actors, tell_some
 from afk.records import write_json, write_whole
 
 Row = dict[str, Any]
@@ -81,8 +81,8 @@ def train(folder: Path, *, devices: int | None = None) -> Iterator[list[Row]]:
     since = time.perf_counter() - (rows[-1]["seconds"] if rows else 0.0)
     while _updates(learner) < config.updates:
         start = time.perf_counter()
-        pace, pools = config.pace_at(_updates(learner)), draw_pools(config, _updates(learner))
-        learner, episodes, losses = run_chunk(learner, pools, pace)
+        pace, courses = config.pace_at(_updates(learner)), draw_courses(config, _updates(learner))
+        learner, episodes, losses = run_chunk(learner, courses, pace)
         new = _describe(config, learner, episodes, losses)
         trained += time.perf_counter() - start
         if _updates(learner) % config.evaluate_every == 0:
@@ -101,11 +101,11 @@ def train(folder: Path, *, devices: int | None = None) -> Iterator[list[Row]]:
 def first_learner(config: Config, seed: int) -> Learner:
     """Where training starts."""
     settings, agent = config.settings, first_agent(config, seed)
-    pool, key = _pool(config, seed, 0), _key(seed, _TRAINING)
+    course, key = _course(config, seed, 0), _key(seed, _TRAINING)
     if isinstance(settings, dqn.Settings):
         assert isinstance(agent, TextReader)
-        return dqn.first_learner(config.play, settings, agent, pool, key)
-    actors = start_actors(config.play, agent, pool, settings.environments)
+        return dqn.first_learner(config.play, settings, agent, course, key)
+    actors = start_actors(agent, course, settings.environments)
     state = ppo.optimiser(settings).init(eqx.filter(agent, eqx.is_inexact_array))
     return ppo.Learner(agent, state, actors, key, jnp.int32(0))
 
@@ -150,19 +150,21 @@ def _key(seed: int, purpose: int) -> jax.Array:
 
 
 @lru_cache(maxsize=8)  # the first levels of a run are wanted to start, to compile and to play
-def _pool(config: Config, seed: int, updates: int) -> Pool:
+def _course(config: Config, seed: int, updates: int) -> Course:
     """The levels that are played from so many updates on."""
-    levels_key, scatter_key = jax.random.split(jax.random.fold_in(_key(seed, _LEVELS), updates))
+    key = jax.random.fold_in(_key(seed, _LEVELS), updates)
+    levels_key, scatter_key, tell_key = jax.random.split(key, 3)
     env = config.play.env
     states = env.draw_many(levels_key, config.levels)
     if config.scattered:
         states = scatter_share(env, states, scatter_key, config.scattered)
-    return pool_of(env, states)
+    course = open_course(config.play, pool_of(env, states))
+    return tell_some(config.play, course, tell_key, config.told) if config.told else course
 
 
-def draw_pools(config: Config, updates: int) -> Pool:
+def draw_courses(config: Config, updates: int) -> Course:
     """The same for every seed."""
-    return stack([_pool(config, seed, updates) for seed in config.seeds])
+    return stack([_course(config, seed, updates) for seed in config.seeds])
 
 
 class Chunk:
@@ -180,32 +182,32 @@ class Chunk:
         )
         start = time.perf_counter()
         with jax.set_mesh(mesh):
-            pools = draw_pools(config, _updates(learner))
-            self._compiled = run.lower(arrays, pools, config.pace_at(0)).compile()
+            courses = draw_courses(config, _updates(learner))
+            self._compiled = run.lower(arrays, courses, config.pace_at(0)).compile()
         self.compile_seconds = time.perf_counter() - start
 
-    def __call__(self, learner: Learner, pools: Pool, pace: Pace) -> tuple[Learner, Any, Any]:
+    def __call__(self, learner: Learner, courses: Course, pace: Pace) -> tuple[Learner, Any, Any]:
         """The learners after a chunk, what their episodes amounted to, and their losses."""
-        arrays, episodes, losses = self._compiled(eqx.filter(learner, eqx.is_array), pools, pace)
+        arrays, episodes, losses = self._compiled(eqx.filter(learner, eqx.is_array), courses, pace)
         return eqx.combine(arrays, self._static), episodes, losses
 
 
-def _run_chunk(config: Config, static: Any, arrays: Any, pools: Pool, pace: Pace) -> tuple[Any, Any, Any]:
+def _run_chunk(config: Config, static: Any, arrays: Any, courses: Course, pace: Pace) -> tuple[Any, Any, Any]:
     """A chunk of updates for all seeds."""
     settings = config.settings
     update: Any = dqn.update if isinstance(settings, dqn.Settings) else ppo.update
 
-    def run_seed(arrays: Any, pool: Pool) -> tuple[Any, Any, Any]:
+    def run_seed(arrays: Any, course: Course) -> tuple[Any, Any, Any]:
         def body(arrays: Any, _: None) -> tuple[Any, Any]:
             learner = eqx.combine(arrays, static)
-            learner, episodes, losses = update(config.play, settings, learner, pool, pace)
+            learner, episodes, losses = update(config.play, settings, learner, course, pace)
             return eqx.filter(learner, eqx.is_array), (episodes, losses)
 
         arrays, (episodes, losses) = jax.lax.scan(body, arrays, length=config.chunk)
         summed = jax.tree.map(lambda leaf: leaf.sum(0), episodes)
         return arrays, summed, jax.tree.map(lambda leaf: leaf.mean(0), losses)
 
-    return jax.vmap(run_seed)(arrays, pools)
+    return jax.vmap(run_seed)(arrays, courses)
 
 
 def _describe(config: Config, learner: Learner, episodes: Any, losses: Any) -> list[Row]:

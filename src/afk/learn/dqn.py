@@ -11,11 +11,10 @@ import optax
 
 from afk.agents.reading import Reading
 from afk.agents.text_reader import TextReader, best_value, value_of
-from afk.envs.base import Pool
 from afk.learn.parallel import spread
 from afk.learn.ppo import Pace
 from afk.learn.replay import Ending, Replay, Step, Transitions, add, draw, empty_replay
-from afk.learn.rollout import Actors, Episodes, Play, act, count_ended, glance_at, start_actors
+from afk.learn.rollout import Actors, Course, Episodes, Play, act, count_ended, glance_at, start_actors
 
 
 @dataclass(frozen=True)
@@ -125,9 +124,11 @@ def optimiser(settings: Settings) -> optax.GradientTransformation:
     return optax.chain(optax.clip_by_global_norm(settings.gradient_norm), optax.scale_by_adam())
 
 
-def first_learner(play: Play, settings: Settings, agent: TextReader, pool: Pool, key: jax.Array) -> Learner:
+def first_learner(
+    play: Play, settings: Settings, agent: TextReader, course: Course, key: jax.Array
+) -> Learner:
     """Where training starts."""
-    actors = start_actors(play, agent, pool, settings.environments)
+    actors = start_actors(agent, course, settings.environments)
     glance, count = glance_at(play, agent, actors), settings.environments
     step = Step(
         seen=glance.seen,
@@ -149,12 +150,12 @@ def first_learner(play: Play, settings: Settings, agent: TextReader, pool: Pool,
 
 
 def update(
-    play: Play, settings: Settings, learner: Learner, pool: Pool, pace: Pace
+    play: Play, settings: Settings, learner: Learner, course: Course, pace: Pace
 ) -> tuple[Learner, Episodes, Losses]:
     """Play some steps and learn from the replay."""
     key, play_key, learn_key = jax.random.split(learner.key, 3)
     agent = in_compute_precision(learner.agent, settings)
-    actors, replay, ended = _play_on(play, agent, pool, learner, jax.random.split(play_key, settings.steps))
+    actors, replay, ended = _play_on(play, agent, course, learner, jax.random.split(play_key, settings.steps))
     episodes = learner.episodes + ended.count.astype(jnp.int32)
     trained, state, losses = _learn(learner, replay, settings, pace, learn_key)
     is_warm = episodes >= settings.warm_up
@@ -186,13 +187,13 @@ def in_compute_precision(agent: TextReader, settings: Settings) -> TextReader:
 
 
 def _play_on(
-    play: Play, agent: TextReader, pool: Pool, learner: Learner, keys: jax.Array
+    play: Play, agent: TextReader, course: Course, learner: Learner, keys: jax.Array
 ) -> tuple[Actors, Replay, Episodes]:
     """Play a step in every episode for each key, and put it into the replay."""
 
     def step(carry: tuple[Actors, Replay], key: jax.Array) -> tuple[tuple[Actors, Replay], Episodes]:
         actors, replay = carry
-        actors, time_step, experience, final = act(play, agent, pool, actors, key)
+        actors, time_step, experience, final = act(play, agent, course, actors, key)
         now = Step(
             seen=experience.seen,
             reading=_shorten(experience.reading, agent),

@@ -10,9 +10,8 @@ import jax.numpy as jnp
 import optax
 
 from afk.agents.agent import Agent
-from afk.envs.base import Pool
 from afk.learn.parallel import spread
-from afk.learn.rollout import Actors, Episodes, Experience, Play, collect, decide, glance_at
+from afk.learn.rollout import Actors, Course, Episodes, Experience, Play, collect, decide, glance_at
 
 
 @dataclass(frozen=True)
@@ -140,7 +139,7 @@ def optimiser(settings: Settings) -> optax.GradientTransformation:
 
 
 def update(
-    play: Play, settings: Settings, learner: Learner, pool: Pool, pace: Pace
+    play: Play, settings: Settings, learner: Learner, course: Course, pace: Pace
 ) -> tuple[Learner, Episodes, Losses]:
     """Collect experience and learn from it."""
     key, collect_key, learn_key = jax.random.split(learner.key, 3)
@@ -148,7 +147,7 @@ def update(
 
     def piece(actors: Actors, key: jax.Array) -> tuple[Actors, tuple[jax.Array, Experience, Episodes]]:
         before = actors.memory
-        actors, experience, ended = collect(play, agent, pool, actors, key, steps=settings.bptt)
+        actors, experience, ended = collect(play, agent, course, actors, key, steps=settings.bptt)
         return actors, (before, experience, ended)
 
     piece_keys = jax.random.split(collect_key, settings.steps // settings.bptt)

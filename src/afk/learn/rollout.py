@@ -13,6 +13,7 @@ from afk.agents.notebook import Notebook, NoteTaking, open_notebook, write
 from afk.agents.reading import Reading, read_focus, read_latest
 from afk.agents.variants import Variant
 from afk.envs.base import Batch, Environment, Pool, TimeStep, advance, query_quality, start_batch
+from afk.language import PAD
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,13 @@ class Play:
     env: Environment
     variant: Variant
     rules: NoteTaking
+
+
+class Course(eqx.Module):
+    """Levels to play, and the notebook that an agent begins each of them with, with a leading axis."""
+
+    pool: Pool
+    notebooks: Notebook
 
 
 class Actors(eqx.Module):
@@ -108,10 +116,36 @@ class Experience(eqx.Module):
     final_value: jax.Array
 
 
-def start_actors(play: Play, agent: Agent, pool: Pool, count: int) -> Actors:
-    """Start episodes with fresh notebooks."""
-    batch = start_batch(pool, count)
-    notebooks = jax.vmap(partial(open_notebook, rules=play.rules))(batch.observations.mission)
+@partial(jax.jit, static_argnums=0)
+def open_course(play: Play, pool: Pool) -> Course:
+    """Levels that begin with nothing known but the instruction."""
+    return Course(pool, jax.vmap(partial(open_notebook, rules=play.rules))(pool.observations.mission))
+
+
+@partial(jax.jit, static_argnums=(0, 3))
+def tell_some(play: Play, course: Course, key: jax.Array, share: float) -> Course:
+    """Let a share of the levels begin with some of the answers to their good queries known already.
+
+    What to do with an answer is learned from where it is known; that asking leads there is learned then.
+    """
+    chosen_key, part_key, answer_key = jax.random.split(key, 3)
+    told = jax.vmap(play.env.tell)(course.pool.states)
+    count, answers = told.shape[:2]
+    part = jax.random.uniform(part_key, (count, 1)) * jax.random.bernoulli(chosen_key, share, (count, 1))
+    is_told = jax.random.uniform(answer_key, (count, answers)) < part
+    told = jnp.where(is_told[..., None], told, PAD)
+
+    def note(notebook: Notebook, answer: jax.Array) -> tuple[Notebook, None]:
+        return write(notebook, answer, rules=play.rules)[0], None
+
+    notebooks = jax.vmap(lambda notebook, told: jax.lax.scan(note, notebook, told)[0])(course.notebooks, told)
+    return Course(course.pool, notebooks)
+
+
+def start_actors(agent: Agent, course: Course, count: int) -> Actors:
+    """Start episodes in the first levels of a course."""
+    batch = start_batch(course.pool, count)
+    notebooks = _take(course.notebooks, batch.cursor)
     return Actors(batch, notebooks, agent.first_state(count), jnp.ones(count, bool))
 
 
@@ -140,7 +174,7 @@ def glance_at(play: Play, agent: Agent, actors: Actors) -> Glance:
 
 
 def act(
-    play: Play, agent: Agent, pool: Pool, actors: Actors, key: jax.Array
+    play: Play, agent: Agent, course: Course, actors: Actors, key: jax.Array
 ) -> tuple[Actors, TimeStep, Experience, Glance]:
     """One step in each of n episodes.
 
@@ -151,7 +185,7 @@ def act(
     glance = glance_at(play, agent, actors)
     memory, thoughts = decide(agent, glance)
     action, log_probability = agent.choose(thoughts, key)
-    batch, time_step = advance(play.env, pool, actors.batch, action)
+    batch, time_step = advance(play.env, course.pool, actors.batch, action)
     response = time_step.observation.response
     notebooks, grew = jax.vmap(partial(write, rules=play.rules))(actors.notebooks, response)
     reading = read(play, agent, notebooks, response)
@@ -169,13 +203,12 @@ def act(
         truncated=time_step.truncated,
         final_value=jnp.zeros_like(thoughts.value),
     )
-    fresh = jax.vmap(partial(open_notebook, rules=play.rules))(batch.observations.mission)
-    notebooks = _choose(time_step.done, fresh, notebooks)
+    notebooks = _choose(time_step.done, _take(course.notebooks, batch.cursor), notebooks)
     return Actors(batch, notebooks, memory, time_step.done), time_step, experience, final
 
 
 def collect(
-    play: Play, agent: Agent, pool: Pool, actors: Actors, key: jax.Array, *, steps: int
+    play: Play, agent: Agent, course: Course, actors: Actors, key: jax.Array, *, steps: int
 ) -> tuple[Actors, Experience, Episodes]:
     """Play some steps in every episode; experience has leading axes (steps, n).
 
@@ -186,7 +219,7 @@ def collect(
         carry: tuple[Actors, Glance], key: jax.Array
     ) -> tuple[tuple[Actors, Glance], tuple[Experience, Episodes]]:
         actors, last = carry
-        actors, time_step, experience, final = act(play, agent, pool, actors, key)
+        actors, time_step, experience, final = act(play, agent, course, actors, key)
         return (actors, _choose(time_step.truncated, final, last)), (experience, count_ended(time_step))
 
     carry = actors, glance_at(play, agent, actors)
@@ -197,6 +230,11 @@ def collect(
         replace(experience, final_value=final_value),
         jax.tree.map(lambda leaf: leaf.sum(0), episodes),
     )
+
+
+def _take(tree: Any, index: jax.Array) -> Any:
+    """Rows of every leaf."""
+    return jax.tree.map(lambda leaf: leaf[index], tree)
 
 
 def _choose(mask: jax.Array, yes: Any, no: Any) -> Any:

@@ -9,7 +9,7 @@ from afk.envs.qbabyai.state import Observation, State
 from afk.envs.qbabyai.tasks import Task
 from afk.envs.qbabyai.view import look
 from afk.envs.qbabyai.words import MISSION_LENGTH, SILENCE, VOCABULARY
-from afk.knowledge.facts import UNUSED
+from afk.knowledge.facts import UNUSED, ask
 
 
 class GridWorld(Environment[State]):
@@ -44,6 +44,15 @@ class GridWorld(Environment[State]):
     def scatter(self, state: State, key: jax.Array) -> State:
         """The same level with the agent elsewhere; see `afk.envs.qbabyai.starts.scatter`."""
         return starts.scatter(state, key)
+
+    def tell(self, state: State) -> jax.Array:
+        """The answers to Q_t, wherever they are told: (8, 12) uint8."""
+
+        def answer(query: jax.Array) -> jax.Array:
+            answer, known = ask(state.facts, query, on_the_spot=jnp.bool_(True), unknown=jnp.asarray(SILENCE))
+            return jnp.where(known & (query[0] != UNUSED), answer, SILENCE)
+
+        return jax.vmap(answer)(state.level.good_queries)
 
     def observe(self, state: State) -> Observation:
         """What the agent sees before it has asked anything."""

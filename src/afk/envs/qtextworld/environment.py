@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 
 from afk.envs.base import Environment, Tally, TimeStep
-from afk.envs.qtextworld import dynamics, sampler, starts, text
+from afk.envs.qtextworld import dynamics, oracle, sampler, starts, text, words
 from afk.envs.qtextworld.bank import Bank, load_bank
 from afk.envs.qtextworld.state import Observation, State
 from afk.envs.qtextworld.tasks import Task
@@ -29,7 +29,7 @@ class QTextWorld(Environment[State]):
     """
 
     glue = ("the", "a", "some", "is", "are", "in", "on", "to", "be", "and", "needs", "you", "have")
-    breaks, clauses = (".", ",", "!"), 1  # what to use belongs to what it is used on
+    breaks, clauses = (".", ",", "!"), 2  # what a recipe wants, and what to use for it
     no_answer = ("you won't find any", "cannot be cut nor cooked")
     sentence_length = MISSION_LENGTH
 
@@ -53,6 +53,20 @@ class QTextWorld(Environment[State]):
     def scatter(self, state: State, key: jax.Array) -> State:
         """The same game begun in the middle; see `afk.envs.qtextworld.starts.scatter`."""
         return starts.scatter(state, key)
+
+    def tell(self, state: State) -> jax.Array:
+        """Where each ingredient is, and how it is prepared: (2 * ingredients, 32) uint16."""
+        game = state.game
+        ingredients = jnp.argsort(~game.is_ingredient)[: self.task.ingredients]
+
+        def answer(slot: jax.Array, function: jax.Array) -> jax.Array:
+            command = jnp.concatenate([function[None], jnp.asarray(words.NAME_WORDS)[game.things[slot]]])
+            named = oracle.find(game, command[1:])
+            return text.say(self.book, oracle.answer(self.book, state, command, named), RESPONSE_LENGTH)
+
+        functions = jnp.array([words.WHERE, words.HOW][: 1 + self.task.prepares])
+        told = jax.vmap(jax.vmap(answer, (0, None)), (None, 0))(ingredients, functions)
+        return told.reshape(-1, RESPONSE_LENGTH)
 
     def observe(self, state: State) -> Observation:
         """What the agent sees before it has done anything."""

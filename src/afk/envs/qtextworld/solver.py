@@ -8,20 +8,12 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from afk.envs.qtextworld import words
 from afk.envs.qtextworld.environment import QTextWorld
 from afk.envs.qtextworld.state import State, can_be_seen, has_knife, held
 from afk.envs.qtextworld.tasks import Task
-from afk.envs.qtextworld.things import KNIFE, PIECES, THINGS
-
-
-def name_words() -> np.ndarray:
-    """Adjective and noun of every thing and piece, as indices: (things + pieces, 2) int32."""
-    return np.array(
-        [np.argwhere(number == words.ENTITIES)[0] for number in range(len(THINGS) + len(PIECES))], np.int32
-    )
+from afk.envs.qtextworld.things import KNIFE, THINGS
 
 
 def act(task: Task, state: State) -> jax.Array:
@@ -47,7 +39,7 @@ def act(task: Task, state: State) -> jax.Array:
     fetches = ~is_held[food] | (has_to_cut & ~has_knife(state))
     function = jnp.where(fetches, fetch, prepare) - (len(words.FUNCTIONS) - len(task.functions))
     entity = jnp.where(fetches, fetched, game.things[food])
-    return jnp.concatenate([function[None], jnp.asarray(name_words())[entity]]).astype(jnp.int32)
+    return jnp.concatenate([function[None], jnp.asarray(words.NAME_WORDS)[entity]]).astype(jnp.int32)
 
 
 @partial(jax.jit, static_argnums=0)

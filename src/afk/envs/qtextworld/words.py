@@ -42,6 +42,10 @@ def _entities() -> np.ndarray:
 
 
 ENTITIES = _entities()
+# Adjective and noun of every thing and piece, as indices: (things + pieces, 2) int32.
+NAME_WORDS = np.array(
+    [np.argwhere(number == ENTITIES)[0] for number in range(len(THINGS) + len(PIECES))], np.int32
+)
 
 MISSION = (
     "You find yourself at friend's house and you are both hungry! Collect some",
