@@ -34,9 +34,7 @@ def find_grid_task(name: str) -> qbabyai.Task:
     """The task of Q-BabyAI of that name; a ValueError if there is none, or if it is one of Q-TextWorld."""
     task = find_task(name)
     if not isinstance(task, qbabyai.Task):
-        raise ValueError(
-            f"{name} is a task of Q-TextWorld; so far only tasks of Q-BabyAI can be watched or mixed"
-        )
+        raise ValueError(f"{name} is a task of Q-TextWorld; so far only tasks of Q-BabyAI can be mixed")
     return task
 
 
