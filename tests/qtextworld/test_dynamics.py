@@ -46,6 +46,8 @@ def kitchen(task: Task, recipe: dict[str, tuple[str, str]], places: dict[str, st
         pieces=jnp.array([[piece.name for piece in PIECES].index(name) for name in SLOTS[:5]], jnp.int8),
         intro=jnp.int32(0),
         blocks=jnp.zeros(5, jnp.int32),
+        prepares=jnp.bool_(task.prepares),
+        finds_knife=jnp.bool_(task.finds_knife),
     )
     return State(
         game=game,

@@ -22,11 +22,9 @@ class Convolution(eqx.Module):
 
     def __call__(self, x: jax.Array) -> jax.Array:
         """From (n, height, width, inputs) to (n, height, width, outputs)."""
-        return convolve(x, self.weight) + self.bias
-
-
-def convolve(x: jax.Array, weight: jax.Array) -> jax.Array:
-    """Cross-correlate (n, height, width, inputs) with (k, k, inputs, outputs), padded to keep the size."""
-    if weight.shape[:2] == (1, 1):
-        return x @ weight[0, 0]
-    return jax.lax.conv_general_dilated(x, weight, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+        if len(self.weight) == 1:
+            return x @ self.weight[0, 0] + self.bias
+        layout = ("NHWC", "HWIO", "NHWC")
+        return (
+            jax.lax.conv_general_dilated(x, self.weight, (1, 1), "SAME", dimension_numbers=layout) + self.bias
+        )

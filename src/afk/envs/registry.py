@@ -1,5 +1,6 @@
 """Environments by name, such as ``qbabyai/object-in-box`` or ``qtextworld/take-1``."""
 
+from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any, TypeAlias, overload
 
@@ -9,6 +10,7 @@ from afk.envs.qbabyai.environment import GridWorld, QBabyAI
 from afk.envs.qbabyai.mixture import Mixture
 from afk.envs.qtextworld import tasks as qtextworld
 from afk.envs.qtextworld.environment import QTextWorld
+from afk.envs.qtextworld.mixture import TextMixture
 
 Task: TypeAlias = qbabyai.Task | qtextworld.Task
 
@@ -34,15 +36,18 @@ def find_grid_task(name: str) -> qbabyai.Task:
     """The task of Q-BabyAI of that name; a ValueError if there is none, or if it is one of Q-TextWorld."""
     task = find_task(name)
     if not isinstance(task, qbabyai.Task):
-        raise ValueError(f"{name} is a task of Q-TextWorld; so far only tasks of Q-BabyAI can be mixed")
+        raise ValueError(f"{name} is a task of Q-TextWorld, not of Q-BabyAI")
     return task
 
 
 def make(*names: str) -> Environment[Any]:
     """The environment of that name; with several names, levels of all these tasks in equal shares."""
-    if len(names) == 1 and isinstance(task := find_task(names[0]), qtextworld.Task):
-        return QTextWorld(task)
-    return make_grid(*names)
+    tasks = [task for task in _find_different(names) if isinstance(task, qtextworld.Task)]
+    if not tasks:
+        return make_grid(*names)
+    if len(tasks) < len(names):
+        raise ValueError("tasks of Q-BabyAI and of Q-TextWorld cannot be mixed")
+    return QTextWorld(tasks[0]) if len(tasks) == 1 else TextMixture(*tasks)
 
 
 @overload
@@ -51,13 +56,18 @@ def make_grid(name: str, /) -> QBabyAI: ...
 def make_grid(*names: str) -> GridWorld: ...
 def make_grid(*names: str) -> GridWorld:
     """`make` for what only Q-BabyAI can do."""
+    tasks = [find_grid_task(task.name) for task in _find_different(names)]
+    return QBabyAI(*tasks) if len(tasks) == 1 else Mixture(*tasks)
+
+
+def _find_different(names: Sequence[str]) -> list[Task]:
+    """The tasks of these names; a ValueError if there is none, or one twice."""
     if not names:
         raise ValueError("name at least one task; `afk tasks` lists them all")
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"task {name!r} is given more than once; every task has an equal share")
-    tasks = [find_grid_task(name) for name in names]
-    return QBabyAI(*tasks) if len(tasks) == 1 else Mixture(*tasks)
+    return [find_task(name) for name in names]
 
 
 def register(task: Task) -> None:

@@ -244,6 +244,8 @@ UNI_GRAM_TASKS = (
 )
 # Where the target is many rooms away, and training is spread over where episodes start.
 WIDE_TASKS = ("qbabyai/go-to-favorite",)
+# Where A_0 has no more than a few notes: reading room for twenty would take a fifth of the time.
+SHORT_TASKS = tuple(f"qbabyai/{name}" for name in ("object-in-box", "danger", "go-to-favorite", "open-door"))
 
 
 def preset(name: str, tasks: Sequence[str], **changes: Any) -> Config:
@@ -255,6 +257,8 @@ def preset(name: str, tasks: Sequence[str], **changes: Any) -> Config:
     fields: dict[str, Any] = {"n_gram": 1 if is_text or set(tasks) & set(UNI_GRAM_TASKS) else 2}
     if name != "paper" and set(tasks) & set(WIDE_TASKS):
         fields["scattered"] = 0.5
+    if name == "fast" and set(tasks) <= set(SHORT_TASKS):
+        fields["size"] = Size(notes=8)
     return Config(tuple(tasks), **(fields | presets[name] | changes))
 
 

@@ -6,9 +6,8 @@ moment and started again with the same command.
 
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
-from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -35,6 +34,7 @@ from afk.learn.rollout import Play
 SEEDS = (24, 42, 123, 321, 3407)  # the paper's
 FRESH_LEVELS = 1000
 POINTS = 200  # of a curve, at most
+_COMPILERS = 2  # runs that are compiled at once
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def do_study(
         records: where their records are written.
         console: where to say how it goes.
         levels: fresh levels for each agent and task in the end.
-        ahead: compile the next run while one trains; takes a cache of compiled programs.
+        ahead: compile the next runs while one trains; takes a cache of compiled programs.
 
     Returns:
         What could not be trained, a line for each. A KeyboardInterrupt if it was stopped.
@@ -110,10 +110,11 @@ def do_study(
                 waiting.append((left, _find_config(left, runs)))
         except ValueError as error:
             failures.append(str(error))
-    with ThreadPoolExecutor(1) as second:
-        for number, ((run, config), following) in enumerate(zip_longest(waiting, waiting[1:])):
-            if ahead and following:
-                second.submit(_compile, following[1])
+    compilers = ThreadPoolExecutor(_COMPILERS)
+    compiled = [compilers.submit(_compile, config) for _, config in waiting[1:] if ahead]
+    try:
+        for number, (run, config) in enumerate(waiting):
+            wait(compiled[number - 1 : number] if number else ())
             console.print(f"run {number + 1} of {len(waiting)}: {run.name}", markup=False, highlight=False)
             try:
                 record = _do_run(run, config, runs / run.name, console, levels)
@@ -125,6 +126,8 @@ def do_study(
                 before = read_record(known)
                 record = replace(record, machine=before.machine, compile_seconds=before.compile_seconds)
             write_record(records, record)
+    finally:
+        compilers.shutdown(cancel_futures=True)
     return failures
 
 

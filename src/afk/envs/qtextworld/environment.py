@@ -19,11 +19,11 @@ from afk.envs.qtextworld.words import (
 )
 
 
-class QTextWorld(Environment[State]):
-    """Cooking games of one task; actions are ``<func, adj, noun>``, physical and queries alike.
+class CookingGames(Environment[State]):
+    """Games of one task or of several; actions are ``<func, adj, noun>``, physical and queries alike.
 
     Attributes:
-        task: what its games are drawn from.
+        tasks: what its games are drawn from.
         bank: the texts of its descriptions.
         book: all that can be said, numbered by the vocabulary.
     """
@@ -33,38 +33,43 @@ class QTextWorld(Environment[State]):
     no_answer = ("you won't find any", "cannot be cut nor cooked")
     sentence_length = MISSION_LENGTH
 
-    def __init__(self, task: Task, bank: Bank | None = None) -> None:
-        self.task, self.name, self.max_steps = task, task.name, task.max_steps
+    def __init__(self, *tasks: Task, bank: Bank | None = None) -> None:
+        self.tasks = tasks
+        self.name = " + ".join(task.name for task in tasks)
+        self.max_steps = max(task.max_steps for task in tasks)
         self.bank = load_bank() if bank is None else bank
-        self.vocabulary = make_vocabulary(set(self.bank.words[1:]), cook=task.cook)
+        self.vocabulary = make_vocabulary(set(self.bank.words[1:]), cook=any(task.cook for task in tasks))
         self.book = text.make_book(self.bank, self.vocabulary)
-        self.action_sizes = (len(task.functions), len(ADJECTIVES), len(NOUNS))
+        self.action_sizes = (max(len(task.functions) for task in tasks), len(ADJECTIVES), len(NOUNS))
+        self._text_length = max(task.text_length for task in tasks)
+        self._ingredients = max(task.ingredients for task in tasks)
+        self._may_prepare = any(task.prepares for task in tasks)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, QTextWorld) and (self.task, self.bank) == (other.task, other.bank)
+        if not isinstance(other, CookingGames) or type(self) is not type(other):
+            return False
+        return (self.tasks, self.bank) == (other.tasks, other.bank)
 
     def __hash__(self) -> int:
-        return hash((self.task, self.bank))
-
-    def draw(self, key: jax.Array) -> tuple[State, jax.Array]:
-        """Draw a game; all of them can be won."""
-        return sampler.draw_game(self.task, len(self.bank.intros), key), jnp.bool_(True)
+        return hash((self.tasks, self.bank))
 
     def scatter(self, state: State, key: jax.Array) -> State:
         """The same game begun in the middle; see `afk.envs.qtextworld.starts.scatter`."""
         return starts.scatter(state, key)
 
     def tell(self, state: State) -> jax.Array:
-        """Where each ingredient is, and how it is prepared: (2 * ingredients, 32) uint16."""
+        """Where each ingredient is, and how it is prepared: (2 * ingredients, 32) uint16, padded."""
         game = state.game
-        ingredients = jnp.argsort(~game.is_ingredient)[: self.task.ingredients]
+        ingredients = jnp.argsort(~game.is_ingredient)[: self._ingredients]
 
         def answer(slot: jax.Array, function: jax.Array) -> jax.Array:
             command = jnp.concatenate([function[None], jnp.asarray(words.NAME_WORDS)[game.things[slot]]])
             named = oracle.find(game, command[1:])
-            return text.say(self.book, oracle.answer(self.book, state, command, named), RESPONSE_LENGTH)
+            is_good = game.is_ingredient[slot] & ((function == words.WHERE) | game.prepares)
+            spans = oracle.answer(self.book, state, command, named) * is_good
+            return text.say(self.book, spans, RESPONSE_LENGTH)
 
-        functions = jnp.array([words.WHERE, words.HOW][: 1 + self.task.prepares])
+        functions = jnp.array([words.WHERE, words.HOW][: 1 + self._may_prepare])
         told = jax.vmap(jax.vmap(answer, (0, None)), (None, 0))(ingredients, functions)
         return told.reshape(-1, RESPONSE_LENGTH)
 
@@ -72,7 +77,7 @@ class QTextWorld(Environment[State]):
         """What the agent sees before it has done anything."""
         spoken = text.mission_spans(self.book, state.game)
         return Observation(
-            text=text.describe(self.book, state, spoken, self.task.text_length),
+            text=text.describe(self.book, state, spoken, self._text_length),
             mission=text.say(self.book, spoken, MISSION_LENGTH),
             response=jnp.zeros(RESPONSE_LENGTH, jnp.uint16),
         )
@@ -85,13 +90,13 @@ class QTextWorld(Environment[State]):
         is_over = outcome.success | outcome.failure
         return state, TimeStep(
             observation=Observation(
-                text=text.describe(self.book, state, outcome.feedback, self.task.text_length),
+                text=text.describe(self.book, state, outcome.feedback, self._text_length),
                 mission=text.say(self.book, text.mission_spans(self.book, state.game), MISSION_LENGTH),
                 response=response,
             ),
             reward=outcome.success.astype(jnp.float32),
             terminated=is_over,
-            truncated=(state.step >= self.task.max_steps) & ~is_over,
+            truncated=(state.step >= self.max_steps) & ~is_over,
             success=outcome.success,
             tally=self._tally(state),
         )
@@ -99,10 +104,22 @@ class QTextWorld(Environment[State]):
     def _tally(self, state: State) -> Tally:
         """The episode's counts; Q_t is where and how for ingredients, and where for a knife to be found."""
         game, (where, how) = state.game, state.asked
-        good = where & (game.is_ingredient | ((game.things == KNIFE) & self.task.finds_knife))
+        good = where & (game.is_ingredient | ((game.things == KNIFE) & game.finds_knife))
         return Tally(
             steps=state.step,
             queries=state.queries,
-            good=good.sum() + (how & game.is_ingredient & self.task.prepares).sum(),
-            wanted=jnp.int32(self.task.good_queries),
+            good=good.sum() + (how & game.is_ingredient & game.prepares).sum(),
+            wanted=game.is_ingredient.sum() * (1 + game.prepares) + game.finds_knife,
         )
+
+
+class QTextWorld(CookingGames):
+    """A task as an environment."""
+
+    def __init__(self, task: Task, bank: Bank | None = None) -> None:
+        super().__init__(task, bank=bank)
+        self.task = task
+
+    def draw(self, key: jax.Array) -> tuple[State, jax.Array]:
+        """Draw a game; all of them can be won."""
+        return sampler.draw_game(self.task, len(self.bank.intros), key), jnp.bool_(True)

@@ -253,6 +253,8 @@ def _export(task: Task, game: Any, number: int, pieces: list[int]) -> State:
             pieces=jnp.array(pieces, jnp.int8),
             intro=jnp.int32(number),
             blocks=jnp.full(len(pieces), number, jnp.int32),
+            prepares=jnp.bool_(task.prepares),
+            finds_knife=jnp.bool_(task.finds_knife),
         ),
         place=column((place for _, _, place in slots), UNUSED),
         is_open=jnp.zeros(len(pieces), bool),

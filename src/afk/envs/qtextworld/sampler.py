@@ -65,6 +65,8 @@ def draw_game(task: Task, variants: int, key: jax.Array) -> State:
         pieces=_draw_pieces(task, piece_key),
         intro=jax.random.randint(intro_key, (), 0, variants),
         blocks=jax.random.randint(block_key, (task.pieces,), 0, variants),
+        prepares=jnp.bool_(task.prepares),
+        finds_knife=jnp.bool_(task.finds_knife),
     )
     return State(
         game=game,

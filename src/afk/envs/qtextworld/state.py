@@ -26,6 +26,8 @@ class Game(eqx.Module):
         pieces: (pieces,) int8, numbers of `PIECES`.
         intro: () int32, which intro the description has.
         blocks: (pieces,) int32, which text the description has for each piece.
+        prepares: () bool, whether ingredients are to be prepared: *how* is a good query.
+        finds_knife: () bool, whether the knife is to be found: *where* is a good query for it.
     """
 
     things: jax.Array
@@ -35,6 +37,8 @@ class Game(eqx.Module):
     pieces: jax.Array
     intro: jax.Array
     blocks: jax.Array
+    prepares: jax.Array
+    finds_knife: jax.Array
 
 
 class State(eqx.Module):

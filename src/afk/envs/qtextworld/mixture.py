@@ -1,0 +1,55 @@
+"""Several tasks of Q-TextWorld in one environment, all with room for as many things."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+
+from afk.envs.mixture import Mixed
+from afk.envs.qtextworld.bank import Bank
+from afk.envs.qtextworld.environment import CookingGames, QTextWorld
+from afk.envs.qtextworld.state import UNUSED, State
+from afk.envs.qtextworld.tasks import Task
+
+
+class TextMixture(Mixed[State], CookingGames):
+    """Tasks that are played side by side; they have the same verbs, as much furniture, as many steps.
+
+    Attributes:
+        things: how many things a game of any of them has at most.
+    """
+
+    def __init__(self, *tasks: Task, bank: Bank | None = None) -> None:
+        super().__init__(*tasks, bank=bank)
+        for what in ("functions", "furniture", "max_steps"):
+            if len({getattr(task, what) for task in tasks}) > 1:
+                raise ValueError(f"{self.name}: only tasks with the same {what} can be mixed")
+        self.parts = tuple(QTextWorld(task, self.bank) for task in tasks)
+        self.turns = len(tasks)
+        self.things = max(task.things for task in tasks)
+
+    def enlarge(self, state: State) -> State:
+        """Add slots for things, after those that are there; nothing is in them."""
+        more = self.things - state.place.shape[-1]
+
+        def pad(leaf: jax.Array, blank: int = 0) -> jax.Array:
+            margins = [(0, 0)] * (leaf.ndim - 1) + [(0, more)]
+            return jnp.pad(leaf, margins, constant_values=blank)
+
+        game = state.game
+        return replace(
+            state,
+            game=replace(
+                game,
+                things=pad(game.things, UNUSED),
+                is_ingredient=pad(game.is_ingredient),
+                cut=pad(game.cut),
+                cooking=pad(game.cooking),
+            ),
+            place=pad(state.place, UNUSED),
+            cut=pad(state.cut),
+            cooking=pad(state.cooking),
+            is_whole=pad(state.is_whole),
+            heat=pad(state.heat),
+            asked=pad(state.asked),
+        )

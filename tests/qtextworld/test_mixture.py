@@ -1,0 +1,70 @@
+"""Several tasks at once: every game is what it is alone, and games come in equal shares."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from afk.envs.base import TimeStep, draw_pool
+from afk.envs.qtextworld import solver
+from afk.envs.qtextworld.bank import Bank
+from afk.envs.qtextworld.environment import CookingGames, QTextWorld
+from afk.envs.qtextworld.mixture import TextMixture
+from afk.envs.qtextworld.state import State
+from afk.envs.qtextworld.tasks import paper_tasks
+
+KEY, SHARE = jax.random.key(4), 24
+
+
+def every(tree: State, number: int) -> State:
+    """The games of one of the four tasks."""
+    return jax.tree.map(lambda leaf: leaf[number::4], tree)
+
+
+def play(env: CookingGames, states: State, actions: jax.Array) -> TimeStep:
+    """Everything that (games, steps, 3) actions lead to, over the end of episodes."""
+    return jax.jit(jax.vmap(lambda state, actions: jax.lax.scan(env.step, state, actions)[1]))(
+        states, actions
+    )
+
+
+@pytest.mark.parametrize("number", range(4), ids=[task.name for task in paper_tasks()])
+def test_a_game_is_what_it_is_alone(number: int, bank: Bank) -> None:
+    mixture = TextMixture(*paper_tasks(), bank=bank)
+    env = QTextWorld(paper_tasks()[number], bank)
+    pool = draw_pool(mixture, KEY, 4 * SHARE)
+    large, small = every(pool.states, number), env.draw_many(jax.random.split(KEY, 4)[number], SHARE)
+    told, expected = jax.vmap(mixture.tell)(large), jax.vmap(env.tell)(small)
+    told, expected = (
+        [sorted(map(tuple, rows[rows.any(-1)].tolist())) for rows in np.asarray(each)]
+        for each in (told, expected)
+    )
+    assert told == expected and all(map(len, told))
+    planned = solver.plan(env, small)
+    drawn = jax.random.randint(KEY, planned.shape, 0, jnp.array(env.action_sizes))
+    for actions in (
+        planned,
+        jnp.where(jax.random.bernoulli(KEY, 0.7, planned.shape[:2])[..., None], planned, drawn),
+    ):
+        jax.tree.map(np.testing.assert_array_equal, play(mixture, large, actions), play(env, small, actions))
+    ended = play(mixture, large, planned)
+    won = ended.success & (jnp.cumsum(ended.done, 1) <= 1)
+    assert won.any(1).all()
+    assert (ended.tally.good == ended.tally.wanted)[won].all()
+
+
+def test_a_single_game_is_of_any_task(bank: Bank) -> None:
+    mixture = TextMixture(*paper_tasks(), bank=bank)
+    states, _ = jax.jit(jax.vmap(mixture.reset))(jax.random.split(KEY, 64))
+    kinds = np.asarray(states.game.is_ingredient.sum(-1) + 2 * states.game.prepares)
+    assert np.bincount(kinds, minlength=5)[1:].min() > 4
+
+
+def test_only_games_of_one_shape_are_mixed(bank: Bank) -> None:
+    first, second = paper_tasks()[:2]
+    with pytest.raises(ValueError, match="only tasks with the same max_steps can be mixed"):
+        TextMixture(first, replace(second, max_steps=30), bank=bank)
+    with pytest.raises(ValueError, match="only tasks with the same furniture can be mixed"):
+        TextMixture(first, replace(second, furniture=1), bank=bank)
