@@ -22,6 +22,7 @@ from afk.agents.grid_agent import (
 )
 from afk.agents.heads import Pointer
 from afk.agents.notebook import NoteTaking, open_notebook, write
+from afk.agents.plus_agent import Meeting, PlusAgent
 from afk.agents.reading import Reading
 from afk.agents.variants import VARIANTS
 from afk.envs.base import Pool, draw_pool
@@ -48,6 +49,10 @@ take_note = jax.jit(partial(write, rules=RULES))
 
 def build(name: str = "afk", size: Size = SIZE) -> GridAgent:
     return GridAgent(VARIANTS[name], size, VOCABULARY, ENV.action_sizes[1], key=jax.random.key(3))
+
+
+def build_plus() -> PlusAgent:
+    return PlusAgent(VARIANTS["afk-plus"], SIZE, VOCABULARY, ENV.action_sizes[1], key=jax.random.key(3))
 
 
 def reading_of(texts: tuple[tuple[str, ...], ...] = READ) -> Reading:
@@ -258,16 +263,18 @@ def pool() -> Pool:
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_every_variant_plays_and_learns_with_all_of_its_parameters(name: str) -> None:
-    agent, variant = build(name), VARIANTS[name]
+    variant = VARIANTS[name]
+    agent = build_plus() if variant.plus else build(name)
     play = Play(ENV, variant, RULES)
     course = open_course(play, pool())
     actors = start_actors(agent, course, ENVIRONMENTS)
     _, experience, _ = eqx.filter_jit(collect)(play, agent, course, actors, jax.random.key(15), steps=STEPS)
     asked = np.asarray(experience.action[..., 0] == ASK)
     assert asked.any() == variant.asks and not asked.all()
-    assert isinstance(agent.noun, Pointer) == isinstance(agent.adjective, Pointer) == variant.pointer
-    query_heads = (agent.switch, agent.function, agent.adjective, agent.noun)
-    assert all((head is not None) == variant.asks for head in query_heads)
+    if isinstance(agent, GridAgent):
+        assert isinstance(agent.noun, Pointer) == isinstance(agent.adjective, Pointer) == variant.pointer
+        query_heads = (agent.switch, agent.function, agent.adjective, agent.noun)
+        assert all((head is not None) == variant.asks for head in query_heads)
 
     advantage, target = jax.random.normal(jax.random.key(16), (2, ENVIRONMENTS, STEPS))
     pieces = jax.tree.map(lambda leaf: leaf.swapaxes(0, 1), experience)
@@ -278,6 +285,39 @@ def test_every_variant_plays_and_learns_with_all_of_its_parameters(name: str) ->
     gradient, _ = jax.grad(losses, has_aux=True)(params)
     for path, leaf in jax.tree_util.tree_leaves_with_path(gradient):
         assert np.isfinite(leaf).all() and (leaf != 0).any(), jax.tree_util.keystr(path)
+
+
+def test_all_that_the_improved_agent_may_do_has_probability_one() -> None:
+    agent, reading = build_plus(), reading_of()
+    count = len(reading.instruction)
+    inputs = jax.tree.map(lambda leaf: leaf[None], (images(count), reading, jnp.zeros(count, bool)))
+    _, thoughts = agent(agent.first_state(count), *inputs)
+    acts = np.array([[ACT, action, 0, 0, 0] for action in range(ENV.action_sizes[1])])
+    sizes = ENV.action_sizes[2:]
+    asks = np.array([[ASK, 0, *words] for words in np.ndindex(*sizes)])
+    chances = []
+    for action in (acts, asks):
+        each = jnp.broadcast_to(jnp.asarray(action)[:, None, None], (len(action), 1, count, 5))
+        judge = jax.jit(jax.vmap(lambda one: agent.judge(thoughts, one, pays_for_asking=False)))
+        chances.append(np.exp(judge(each).log_probability).sum(0))
+    np.testing.assert_allclose(chances[0] + chances[1], 1, rtol=1e-4)
+    assert (chances[1] > 0.1).all()
+
+
+def test_what_is_in_a_cell_finds_the_note_that_names_it() -> None:
+    width = 64
+    table = jax.random.normal(jax.random.key(17), (8, width)) * 0.5
+    red, blue, ball, key = table[:4]
+    words = jnp.stack([red + ball + table[4], blue + ball + table[5], table[6]])[None]
+    notes = jax.random.normal(jax.random.key(18), (1, 3, width))
+    cells = jnp.stack([red + ball, blue + ball, blue + key, 0 * red])[None, None]
+    meeting = Meeting(width, key=jax.random.key(19))
+    found = np.asarray(meeting(cells, words, notes, jnp.ones((1, 3), bool)))[0, 0]
+    values = np.asarray(meeting.value(notes))[0]
+    nearest = np.argmin(((found[:3, None] - values) ** 2).sum(-1), -1)
+    assert nearest.tolist() == [0, 1, 1]
+    without = meeting(cells, words, notes, jnp.array([[False, True, True]]))[0, 0, 0]
+    assert ((found[0] - without) ** 2).sum() > 0.1
 
 
 @pytest.mark.parametrize("name", ["afk", "afk-no-notebook"])

@@ -16,7 +16,7 @@ from afk.language import PAD
 _MANY_NOTES = 16_384  # from so many on it is faster to look for the distinct ones first
 VIEW = 7  # cells along the view
 CELL_FEATURES = (13, 6, 3, 4)  # types, colours, states and directions of a cell's four channels
-_SYMBOLS = 32  # of them all, and some to spare
+SYMBOLS = 32  # of them all, and some to spare
 
 
 @jax.custom_vjp
@@ -83,7 +83,7 @@ class ViewEncoder(eqx.Module):
 
     def __call__(self, image: jax.Array) -> jax.Array:
         """Images (n, 7, 7, 4) uint8 as (n, 7, 7, width)."""
-        embedding = jnp.pad(self.embedding, ((0, _SYMBOLS - len(self.embedding)), (0, 0)))
+        embedding = jnp.pad(self.embedding, ((0, SYMBOLS - len(self.embedding)), (0, 0)))
         if not self.convolutions:
             return symbols_around(image, 1, embedding.dtype) @ embedding + self.places
         # Nothing bends between the embedding and the first convolution: together they are one product with
@@ -110,9 +110,9 @@ def symbols_around(image: jax.Array, side: int, dtype: jnp.dtype) -> jax.Array:
     """
     codes = image + np.cumsum((0, *CELL_FEATURES[:-1])).astype(np.uint8)
     margin = side // 2
-    codes = jnp.pad(codes, ((0, 0), (margin, margin), (margin, margin), (0, 0)), constant_values=_SYMBOLS)
+    codes = jnp.pad(codes, ((0, 0), (margin, margin), (margin, margin), (0, 0)), constant_values=SYMBOLS)
     shifted = [codes[:, y : y + VIEW, x : x + VIEW] for y in range(side) for x in range(side)]
-    found = (jnp.stack(shifted, -2)[..., None] == np.arange(_SYMBOLS, dtype=np.uint8)).any(-2)
+    found = (jnp.stack(shifted, -2)[..., None] == np.arange(SYMBOLS, dtype=np.uint8)).any(-2)
     return found.reshape(*image.shape[:3], -1).astype(dtype)
 
 
@@ -198,8 +198,8 @@ def read_notes(
     """What is read, as encodings.
 
     Returns:
-        h_w of every word of the instruction and of all notes, (n, words, width); the encoding of the note
-        that each word is in, likewise; and h_s, (n, width).
+        h_w of every word of the instruction and of all notes, (n, words, width); the encodings of the
+        instruction and of the notes themselves, (n, 1 + notes, width); and h_s, (n, width).
     """
     count = len(reading.instruction)
     instruction_words, instruction = note(reading.instruction[:, : size.instruction_words])
@@ -208,9 +208,18 @@ def read_notes(
     note_words, encoded = note.shared(rows, size.distinct_notes) if is_shared else note(rows)
     h_w = jnp.concatenate([instruction_words, note_words.reshape(count, -1, size.width)], 1)
     every = jnp.concatenate([instruction[:, None], encoded.reshape(count, -1, size.width)], 1)
-    used = jnp.pad(reading.notes[..., 0] != PAD, ((0, 0), (1, 0)), constant_values=True)
-    words = np.array([instruction_words.shape[1]] + [size.note_words] * reading.notes.shape[1])
-    return h_w, jnp.repeat(every, words, 1, total_repeat_length=words.sum()), notes(every, used)
+    return h_w, every, notes(every, is_used(reading))
+
+
+def is_used(reading: Reading) -> jax.Array:
+    """Whether there is an instruction, as there always is, and which notes there are: (n, 1 + notes) bool."""
+    return jnp.pad(reading.notes[..., 0] != PAD, ((0, 0), (1, 0)), constant_values=True)
+
+
+def around_words(every: jax.Array, size: Size) -> jax.Array:
+    """The encoding of what each word is in, of (n, 1 + notes, width): (n, words, width), as h_w."""
+    words = np.array([size.instruction_words] + [size.note_words] * (every.shape[1] - 1))
+    return jnp.repeat(every, words, 1, total_repeat_length=words.sum())
 
 
 def words_of(reading: Reading, size: Size) -> jax.Array:

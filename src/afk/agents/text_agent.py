@@ -10,7 +10,15 @@ import jax
 import jax.numpy as jnp
 
 from afk.agents.agent import Agent, Judgement, Size
-from afk.agents.encoders import Linear, NoteEncoder, SetEncoder, normalise, read_notes, words_of
+from afk.agents.encoders import (
+    Linear,
+    NoteEncoder,
+    SetEncoder,
+    around_words,
+    normalise,
+    read_notes,
+    words_of,
+)
 from afk.agents.fusion import Recurrence
 from afk.agents.heads import Perceptron, entropy, log_probability
 from afk.agents.reading import Reading
@@ -75,8 +83,8 @@ class TextAgent(Agent):
         """See `Agent`; the memory is (n, 2, width), and what is seen (steps, n, tokens) uint16."""
         steps, count = starts.shape
         text, reading = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (seen, reading))
-        h_w, around, h_s = read_notes(self.note, self.notes, reading, self.size)
-        h_w = h_w + self.context(around)
+        h_w, every, h_s = read_notes(self.note, self.notes, reading, self.size)
+        h_w = h_w + around_words(self.context(every), self.size)
         x = jnp.concatenate([h_s, self._see(text)], -1)
         for layer in self.layers:
             x = jax.nn.relu(layer(x))
@@ -89,7 +97,7 @@ class TextAgent(Agent):
     def choose(self, thoughts: Thoughts, key: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Draw ``<func, adj, noun>``, (..., 3) int32; see `Agent`."""
         keys = jax.random.split(key, 3)
-        logits, action = self._speak(
+        logits, action = self.speak(
             thoughts, lambda word, logits: jax.random.categorical(keys[word], logits).astype(jnp.int32)
         )
         return action, _joint(logits, action)
@@ -98,7 +106,7 @@ class TextAgent(Agent):
         """See `Agent`; asking is saying one of two words, and pays no more than saying another."""
         del pays_for_asking
         flat = action.reshape(-1, 3)
-        logits, _ = self._speak(thoughts, lambda word, _: flat[:, word])
+        logits, _ = self.speak(thoughts, lambda word, _: flat[:, word])
         open_to = sum((entropy(each) for each in logits), start=jnp.zeros(action.shape[:-1]))
         asking = jnp.array([word in QUERIES for word in self.vocabulary.functions])
         ask = jnp.where(asking, jnp.exp(logits[0]), 0).sum(-1)
@@ -114,8 +122,8 @@ class TextAgent(Agent):
         ends = text[:, :_REPLY], jnp.take_along_axis(text, jnp.minimum(ending, text.shape[1] - 1), 1)
         return jnp.concatenate([described, *(self.note(each)[1] for each in ends)], -1)
 
-    def _speak(self, thoughts: Thoughts, pick: Pick) -> tuple[tuple[jax.Array, ...], jax.Array]:
-        """The log-probabilities of three words and the words, with leading axes; `pick` is given (n, ...)."""
+    def speak(self, thoughts: Thoughts, pick: Pick) -> tuple[tuple[jax.Array, ...], jax.Array]:
+        """The log-probabilities of three words and the words, with leading axes; `pick` gets flat ones."""
         leading = thoughts.value.shape
         flat = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[len(leading) :]), thoughts)
         sayable = jnp.array([self.asks or word not in QUERIES for word in self.vocabulary.functions])

@@ -13,12 +13,14 @@ class Variant:
         notebook: whether it reads A_0; it reads the instruction and the latest response otherwise.
         pointer: whether its query words are pointed to in what it reads; any word can be said otherwise.
         bonus: whether an answer that grows A_0 is rewarded.
+        plus: whether it has the network of `PlusAgent` in Q-BabyAI.
     """
 
     asks: bool = True
     notebook: bool = True
     pointer: bool = True
     bonus: bool = True
+    plus: bool = False
 
 
 VARIANTS = {
@@ -28,6 +30,7 @@ VARIANTS = {
     "afk-no-notebook": Variant(notebook=False),
     "afk-no-pointer": Variant(pointer=False),
     "afk-no-bonus": Variant(bonus=False),
+    "afk-plus": Variant(plus=True),
 }
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from afk.agents.agent import Agent
 from afk.agents.grid_agent import ASK, Decision
 from afk.agents.notebook import UNUSED, Notebook, write
+from afk.agents.plus_agent import PlusAgent
 from afk.agents.text_agent import QUERIES, TextAgent
 from afk.envs.base import Environment, TimeStep, draw_pool
 from afk.envs.qbabyai import cells
@@ -142,11 +143,14 @@ def _weigh(agent: Agent, thoughts: Any, action: jax.Array) -> tuple[dict[str, ja
         given = {title: logits for title, logits in heads if logits is not None}
         return given, None if thoughts.function is None else jnp.exp(thoughts.switch[:, ASK])
     if isinstance(agent, TextAgent):
+        logits, _ = agent.speak(thoughts, lambda word, _: action[:, word])
         asking = np.array([word in QUERIES for word in agent.vocabulary.functions])
-        sayable = jnp.asarray(agent.asks | ~asking)
-        logits, _ = agent.speech(thoughts.h_x, thoughts.heard, sayable, lambda word, _: action[:, word])
         heads = dict(zip(_TITLES[1:], logits, strict=True))
         return heads, jnp.exp(logits[0][:, asking]).sum(-1) if agent.asks else None
+    if isinstance(agent, PlusAgent):
+        logits, _ = agent.speak(thoughts, lambda word, _: action[:, 2 + word])
+        heads = dict(zip(_TITLES, (thoughts.physical, *logits), strict=True))
+        return heads, jnp.exp(thoughts.switch[:, ASK])
     return {}, None
 
 

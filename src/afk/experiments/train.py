@@ -27,6 +27,7 @@ from jax.sharding import Mesh
 
 from afk.agents.agent import Agent
 from afk.agents.grid_agent import GridAgent
+from afk.agents.plus_agent import PlusAgent
 from afk.agents.text_agent import TextAgent
 from afk.agents.text_reader import TextReader
 from afk.envs.base import draw_pool, pool_of, scatter_share
@@ -116,7 +117,8 @@ def first_agent(config: Config, seed: int) -> Agent:
     if isinstance(settings, dqn.Settings):
         return TextReader(play.variant, config.size, play.env.vocabulary, sigma=settings.noise, key=key)
     if isinstance(play.env, GridWorld):
-        return GridAgent(play.variant, config.size, play.env.vocabulary, len(ACTIONS), key=key)
+        kind = PlusAgent if play.variant.plus else GridAgent
+        return kind(play.variant, config.size, play.env.vocabulary, len(ACTIONS), key=key)
     return TextAgent(play.variant, config.size, play.env.vocabulary, key=key)
 
 

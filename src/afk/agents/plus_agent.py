@@ -1,0 +1,224 @@
+"""The improved agent for Q-BabyAI, on the parts of the published one.
+
+Words and what is seen have one table of embeddings, every cell attends to the notes that name what is in it,
+and the words of a question are chosen one after the other.
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from afk.agents.agent import Agent, Judgement, Size
+from afk.agents.encoders import (
+    SYMBOLS,
+    VIEW,
+    Linear,
+    NoteEncoder,
+    SetEncoder,
+    around_words,
+    is_used,
+    normalise,
+    read_notes,
+    symbols_around,
+    words_of,
+)
+from afk.agents.fusion import FilmBlock, Recurrence
+from afk.agents.grid_agent import ACT, ASK
+from afk.agents.heads import Perceptron, entropy, log_probability
+from afk.agents.reading import Reading
+from afk.agents.speech import Heard, Pick, Speech
+from afk.agents.variants import Variant
+from afk.envs.qbabyai.cells import COLOURS
+from afk.language import PAD, Vocabulary
+
+# The word for each of the symbols of a cell, where there is one: types as in Minigrid, then colours.
+_TYPE_WORDS = ("", "", "", "zone", "door", "key", "ball", "box", "square", "", "", "", "")
+SYMBOL_WORDS = (*_TYPE_WORDS, *COLOURS)
+
+
+class Thoughts(eqx.Module):
+    """What actions are drawn from, with leading axes.
+
+    Attributes:
+        h_x: (width,).
+        heard: what can be pointed to.
+        switch: (2,) log-probabilities.
+        physical: (actions,) log-probabilities.
+        value: () float32, V.
+    """
+
+    h_x: jax.Array
+    heard: Heard
+    switch: jax.Array
+    physical: jax.Array
+    value: jax.Array
+
+
+class Meeting(eqx.Module):
+    """Cells attend to notes: what is said of what is in a cell.
+
+    Attributes:
+        query: from what is in a cell.
+        key: from the words of a note.
+        value: from the note as a whole.
+    """
+
+    query: Linear
+    key: Linear
+    value: Linear
+
+    def __init__(self, width: int, *, key: jax.Array) -> None:
+        both_key, value_key = jax.random.split(key)
+        # The same at first: what is in a cell then finds the notes that name it before anything is learned.
+        self.query = self.key = Linear(width, width, key=both_key, scale=1.0)
+        self.value = Linear(width, width, key=value_key, scale=1.0)
+
+    def __call__(self, cells: jax.Array, words: jax.Array, notes: jax.Array, used: jax.Array) -> jax.Array:
+        """Look up every cell in the notes; it may find nothing.
+
+        Args:
+            cells: (n, 7, 7, width).
+            words: (n, notes, width), the words of each note added up.
+            notes: (n, notes, width), the encodings of the notes.
+            used: (n, notes) bool, which there are.
+
+        Returns:
+            (n, 7, 7, width).
+        """
+        scores = jnp.einsum("nyxd,nkd->nyxk", self.query(cells), self.key(words)).astype(jnp.float32)
+        scores = jnp.where(used[:, None, None], scores * cells.shape[-1] ** -0.5, -jnp.inf)
+        nothing = ((0, 0), (0, 0), (0, 0), (0, 1))
+        attention = jax.nn.softmax(jnp.pad(scores, nothing), -1)[..., :-1].astype(notes.dtype)
+        return jnp.einsum("nyxk,nkd->nyxd", attention, self.value(notes))
+
+
+class PlusAgent(Agent):
+    """Encoders, aggregator, heads and critic; it always asks, points and keeps a notebook."""
+
+    note: NoteEncoder
+    notes: SetEncoder
+    context: Linear
+    symbols: jax.Array
+    places: jax.Array
+    meeting: Meeting
+    film: list[FilmBlock]
+    readout: Linear
+    recurrence: Recurrence
+    switch: Perceptron
+    physical: Perceptron
+    speech: Speech
+    critic: Perceptron
+    size: Size = eqx.field(static=True)
+    vocabulary: Vocabulary = eqx.field(static=True)
+
+    def __init__(
+        self, variant: Variant, size: Size, vocabulary: Vocabulary, actions: int, *, key: jax.Array
+    ) -> None:
+        keys = iter(jax.random.split(key, 13))
+        width, head = size.width, size.head
+        self.size, self.vocabulary = size, vocabulary
+        self.note = NoteEncoder(len(vocabulary.tokens), width, key=next(keys))
+        self.notes = SetEncoder(width, key=next(keys))
+        self.context = Linear(width, width, key=next(keys), scale=1.0)
+        self.symbols = jax.random.normal(next(keys), (SYMBOLS, width)) * 0.5
+        self.places = jax.random.normal(next(keys), (VIEW, VIEW, width)) * 0.5
+        self.meeting = Meeting(width, key=next(keys))
+        film_keys = jax.random.split(next(keys), size.film_blocks)
+        self.film = [FilmBlock(width, kernel=size.kernel, key=each) for each in film_keys]
+        self.readout = Linear(VIEW * VIEW * width, width, key=next(keys))
+        self.recurrence = Recurrence(width, key=next(keys))
+        self.switch = Perceptron(width, head, 2, key=next(keys))
+        self.physical = Perceptron(width, head, actions, key=next(keys))
+        self.speech = Speech(variant, width, head, vocabulary, key=next(keys))
+        self.critic = Perceptron(width, head, 1, key=next(keys), scale=1.0)
+
+    def first_state(self, count: int) -> jax.Array:
+        """The LSTM's state before an episode: (count, 2, width)."""
+        return jnp.zeros((count, 2, self.size.width))
+
+    def __call__(
+        self, state: jax.Array, seen: jax.Array, reading: Reading, starts: jax.Array
+    ) -> tuple[jax.Array, Thoughts]:
+        """See `Agent`; the memory is (n, 2, width), and what is seen (steps, n, 7, 7, 4) uint8."""
+        steps, count = starts.shape
+        image, reading = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (seen, reading))
+        h_w, every, h_s = read_notes(self.note, self.notes, reading, self.size)
+        h_w = h_w + around_words(self.context(every), self.size)
+        view = self._look(image, reading, every)
+        for block in self.film:
+            view = block(view, h_s)
+        projected = self.recurrence.inputs(normalise(self.readout(view.reshape(len(view), -1))))
+        state, h_x = self.recurrence.remember(state, projected.reshape(steps, count, -1), starts)
+        h_x = h_x.reshape(steps * count, -1)
+        thoughts = Thoughts(
+            h_x=h_x,
+            heard=Heard(words_of(reading, self.size), h_w),
+            switch=jax.nn.log_softmax(self.switch(h_x)),
+            physical=jax.nn.log_softmax(self.physical(h_x)),
+            value=self.critic(h_x)[:, 0],
+        )
+        return state, jax.tree.map(lambda leaf: leaf.reshape(steps, count, *leaf.shape[1:]), thoughts)
+
+    def choose(self, thoughts: Thoughts, key: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Draw ``<switch, physical, func, adj, noun>``, (..., 5) int32; see `Agent`."""
+        switch_key, physical_key, *keys = jax.random.split(key, 5)
+        switch = jax.random.categorical(switch_key, thoughts.switch)
+        physical = jax.random.categorical(physical_key, thoughts.physical)
+        logits, words = self.speak(
+            thoughts, lambda word, logits: jax.random.categorical(keys[word], logits).astype(jnp.int32)
+        )
+        action = jnp.concatenate([jnp.stack([switch, physical], -1).astype(jnp.int32), words], -1)
+        return action, _joint(thoughts, logits, action)
+
+    def judge(self, thoughts: Thoughts, action: jax.Array, *, pays_for_asking: bool) -> Judgement:
+        """See `Agent`."""
+        said = action[..., 2:].reshape(-1, 3)
+        logits, _ = self.speak(thoughts, lambda word, _: said[:, word])
+        act, ask = (jnp.exp(thoughts.switch[..., choice]) for choice in (ACT, ASK))
+        if not pays_for_asking:
+            act, ask = jax.lax.stop_gradient((act, ask))
+        heads = act * entropy(thoughts.physical) + ask * sum(map(entropy, logits))
+        return Judgement(_joint(thoughts, logits, action), entropy(thoughts.switch), heads)
+
+    def speak(self, thoughts: Thoughts, pick: Pick) -> tuple[tuple[jax.Array, ...], jax.Array]:
+        """The log-probabilities of ``<func, adj, noun>`` and the words, with leading axes.
+
+        Args:
+            thoughts: with any leading axes.
+            pick: how a word is chosen, see `Pick`; leading axes are flat there.
+        """
+        leading = thoughts.value.shape
+        h_x, heard = jax.tree.map(
+            lambda leaf: leaf.reshape(-1, *leaf.shape[len(leading) :]), (thoughts.h_x, thoughts.heard)
+        )
+        sayable = jnp.ones(len(self.vocabulary.functions), bool)
+        spoken = self.speech(h_x, heard, sayable, pick)
+        return jax.tree.map(lambda leaf: leaf.reshape(*leading, *leaf.shape[1:]), spoken)
+
+    def _look(self, image: jax.Array, reading: Reading, every: jax.Array) -> jax.Array:
+        """What is in every cell, where it is, and what the notes say of it: (n, 7, 7, width)."""
+        has = symbols_around(image, 1, self.symbols.dtype)
+        tokens = np.array([self.vocabulary.token(word) if word else PAD for word in SYMBOL_WORDS])
+        named = self.note.embedding[tokens] * (tokens != PAD)[:, None]
+        # Empty cells have a colour, too, which nobody means.
+        is_thing = has[..., : len(_TYPE_WORDS)] @ np.array([[bool(word)] for word in _TYPE_WORDS])
+        names = (has[..., : len(named)] @ named) * is_thing
+        table = len(self.note.embedding)
+        rows = reading.instruction[:, None, : self.size.instruction_words], reading.notes
+        words = jnp.concatenate([_count(each, table, has.dtype) @ self.note.embedding for each in rows], 1)
+        said = self.meeting(names, words, every, is_used(reading))
+        return jax.nn.relu(has @ self.symbols + names + said + self.places)
+
+
+def _count(tokens: jax.Array, size: int, dtype: jnp.dtype) -> jax.Array:
+    """How often each of so many words is in (..., words): (..., size); padding does not count."""
+    return ((tokens[..., None] == np.arange(size)) & (tokens != PAD)[..., None]).sum(-2).astype(dtype)
+
+
+def _joint(thoughts: Thoughts, logits: tuple[jax.Array, ...], action: jax.Array) -> jax.Array:
+    """The log-probability of (..., 5) actions; only the heads that were used count."""
+    physical = log_probability(thoughts.physical, action[..., 1])
+    words = sum(log_probability(each, action[..., 2 + word]) for word, each in enumerate(logits))
+    used = jnp.where(action[..., 0] == ASK, words, physical)
+    return log_probability(thoughts.switch, action[..., 0]) + used
