@@ -1,4 +1,4 @@
-"""Puts trained agents into the package, in half precision: ``python benchmarks/ship.py CHECKPOINT ...``."""
+"""Puts a trained agent into the package, in half precision: ``python benchmarks/ship.py NAME CHECKPOINT``."""
 
 import sys
 from pathlib import Path
@@ -8,13 +8,12 @@ from afk.experiments.shelf import load_agent, save_small
 
 
 def main() -> None:
-    """Ship the agent of each checkpoint for the task that it was trained on."""
-    for name in sys.argv[1:]:
-        agent = load_agent(Path(name))
-        (task,) = agent.config.tasks
-        path = Path(afk.shipped.__path__[0]) / f"{task.replace('/', '--')}.safetensors"
-        save_small(path, agent)
-        print(f"{task}: {path.stat().st_size:,} bytes")
+    """Ship the agent of a checkpoint for the tasks that it was trained on."""
+    name, checkpoint = sys.argv[1:]
+    agent = load_agent(Path(checkpoint))
+    path = Path(afk.shipped.__path__[0]) / f"{name}.safetensors"
+    save_small(path, agent)
+    print(f"{', '.join(agent.config.tasks)}: {path.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":

@@ -116,7 +116,7 @@ def test_a_shipped_agent_is_evaluated_and_watched(tmp_path: Path) -> None:
     done = run("eval", "shipped", "--task", "qbabyai/danger", "--episodes", "50", "--json")
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
-    assert summary["success"] > 0.9 and summary["recall"] > 0.9 and summary["variant"] == "afk"
+    assert summary["success"] > 0.9 and summary["recall"] > 0.9 and summary["variant"] == "afk-plus"
     gif = tmp_path / "episode.gif"
     done = run("watch", "shipped", "--task", "qbabyai/danger", "--seed", "1", "--gif", str(gif))
     assert done.returncode == 0, done.stderr

@@ -25,14 +25,16 @@ def test_the_demonstration_plays_shows_and_trains(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("task", shipped_tasks())
-def test_shipped_agents_fit_their_task_and_are_small(task: str) -> None:
-    is_text = isinstance(find_task(task), TextTask)
-    file = files("afk.shipped") / f"{task.replace('/', '--')}.safetensors"
-    assert len(file.read_bytes()) < (5_000_000 if is_text else 3_000_000)
-    if is_text:
+def test_shipped_agents_fit_their_task(task: str) -> None:
+    if isinstance(find_task(task), TextTask):
         pytest.importorskip("textworld", reason="textworld is not installed; it takes a C compiler")
     agent = find_agent(SHIPPED, (task,))
-    assert task in agent.config.tasks and agent.config.agent == "afk"
+    assert task in agent.config.tasks
+
+
+def test_shipped_agents_are_small() -> None:
+    agents = [file for file in files("afk.shipped").iterdir() if file.name.endswith(".safetensors")]
+    assert agents and all(len(file.read_bytes()) < 3_000_000 for file in agents)
 
 
 def test_the_demonstrated_agent_is_shipped() -> None:

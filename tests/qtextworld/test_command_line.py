@@ -119,7 +119,7 @@ def test_the_expert_and_chance_are_evaluated(run: Run) -> None:
 
 @pytest.mark.usefixtures("kept")
 def test_an_agent_of_another_world_does_not_play(run: Run) -> None:
-    agent = str(Path(cli.__file__).parent / "shipped" / "qbabyai--danger.safetensors")
+    agent = str(Path(cli.__file__).parent / "shipped" / "qbabyai.safetensors")
     done = run("eval", agent, "--task", CUT, "--any-task")
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert f"trained with other actions than {CUT} has" in done.err

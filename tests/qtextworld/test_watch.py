@@ -303,7 +303,7 @@ def test_a_checkpoint_is_watched(run: Callable, tmp_path: Path) -> None:
     assert code in (0, None) and "collect some" in out
     assert re.search(r"(success|failure|out of time) after \d+ steps, reward", out)
     assert "written" in err and gif.read_bytes().startswith(b"GIF89a")
-    shipped = str(Path(cli.__file__).parent / "shipped" / "qbabyai--danger.safetensors")
+    shipped = str(Path(cli.__file__).parent / "shipped" / "qbabyai.safetensors")
     for arguments, said in (
         ((str(path), "--task", "qtextworld/take-2"), f"was trained on {TAKE}, not on qtextworld/take-2"),
         ((str(path), "--task", "qbabyai/danger", "--any-task"), "trained with other actions than"),

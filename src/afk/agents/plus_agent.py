@@ -130,7 +130,7 @@ class PlusAgent(Agent):
         self.recurrence = Recurrence(width, key=next(keys))
         self.switch = Perceptron(width, head, 2, key=next(keys))
         self.physical = Perceptron(width, head, actions, key=next(keys))
-        self.speech = Speech(variant, width, head, vocabulary, key=next(keys))
+        self.speech = Speech(variant, width, head, vocabulary, name_first=False, key=next(keys))
         self.critic = Perceptron(width, head, 1, key=next(keys), scale=1.0)
 
     def first_state(self, count: int) -> jax.Array:

@@ -1,7 +1,8 @@
-"""Words one after the other: a function word, then a noun for it, then the adjective that belongs to it.
+"""Words one after the other: each is chosen given those before it.
 
 The paper's heads choose adjective and noun apart, so that with two names at hand the first word of one may be
-said with the last word of the other. Here each word is chosen given those before it.
+said with the last word of the other. Here the noun comes before its adjective, and the function word before
+or after both: what to do with a thing is in the notes that name it.
 """
 
 from collections.abc import Callable
@@ -38,19 +39,28 @@ class Speech(eqx.Module):
         function: the first head.
         noun: a pointer, or a head over all nouns.
         adjective: likewise.
-        asked: (functions, width), what a function word adds to what is sought next.
+        asked: (functions, width), what a function word adds to what is sought next; nothing if it comes last.
         named: what a noun adds to it.
+        told: what a name adds to the choice of a function word; nothing if that comes first.
     """
 
     function: Perceptron
     noun: Pointer | Perceptron
     adjective: Pointer | Perceptron
-    asked: jax.Array
+    asked: jax.Array | None
     named: Linear
+    told: Linear | None
     vocabulary: Vocabulary = eqx.field(static=True)
 
     def __init__(
-        self, variant: Variant, width: int, head: int, vocabulary: Vocabulary, *, key: jax.Array
+        self,
+        variant: Variant,
+        width: int,
+        head: int,
+        vocabulary: Vocabulary,
+        *,
+        name_first: bool,
+        key: jax.Array,
     ) -> None:
         function_key, noun_key, adjective_key, asked_key, named_key = jax.random.split(key, 5)
         self.vocabulary = vocabulary
@@ -61,7 +71,9 @@ class Speech(eqx.Module):
         else:
             self.noun = Perceptron(width, head, len(vocabulary.nouns), key=noun_key)
             self.adjective = Perceptron(width, head, len(vocabulary.adjectives), key=adjective_key)
-        self.asked = jax.random.normal(asked_key, (len(vocabulary.functions), width)) * 0.5
+        functions = len(vocabulary.functions)
+        self.asked = None if name_first else jax.random.normal(asked_key, (functions, width)) * 0.5
+        self.told = Linear(width, width, key=asked_key, scale=1.0) if name_first else None
         self.named = Linear(width, width, key=named_key, scale=1.0)
 
     def __call__(
@@ -78,19 +90,42 @@ class Speech(eqx.Module):
         Returns:
             The log-probabilities that each of ``<func, adj, noun>`` was chosen by, and the words: (n, 3).
         """
+        if self.told is not None:
+            adjectives, nouns, name, is_named = self._name(h_x, heard, pick)
+            functions = self._choose_function(h_x + self.told(_mean(heard.encodings, is_named)), sayable)
+            function = pick(0, functions)
+        else:
+            functions = self._choose_function(h_x, sayable)
+            function = pick(0, functions)
+            assert self.asked is not None
+            adjectives, nouns, name, _ = self._name(h_x + look_up(function, self.asked), heard, pick)
+        return (functions, adjectives, nouns), jnp.concatenate([function[:, None], name], -1)
+
+    def _choose_function(self, sought: jax.Array, sayable: jax.Array) -> jax.Array:
+        """The log-probabilities of function words."""
+        return jax.nn.log_softmax(jnp.where(sayable, self.function(sought), -jnp.inf))
+
+    def _name(
+        self, sought: jax.Array, heard: Heard, pick: Pick
+    ) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
+        """Choose a noun, then an adjective for it.
+
+        Returns:
+            The log-probabilities of adjectives and of nouns, the choices, (n, 2) int32 ``<adj, noun>``, and
+            where the name is in what is heard, (n, words) bool.
+        """
         words = self.vocabulary
-        functions = jax.nn.log_softmax(jnp.where(sayable, self.function(h_x), -jnp.inf))
-        function = pick(0, functions)
-        sought = h_x + look_up(function, self.asked)
         nouns = self._point(self.noun, sought, heard, words.nouns)
         noun = pick(2, nouns)
         # The encoding of a noun in its place has read the adjective before it.
-        is_noun = (heard.tokens == (noun + words.token(words.nouns[0]))[:, None]).astype(h_x.dtype)
-        in_place = jnp.einsum("nw,nwd->nd", is_noun, heard.encodings)
-        in_place /= jnp.maximum(is_noun.sum(1, keepdims=True), 1)
-        adjectives = self._point(self.adjective, sought + self.named(in_place), heard, words.adjectives)
+        is_noun = heard.tokens == (noun + words.token(words.nouns[0]))[:, None]
+        sought = sought + self.named(_mean(heard.encodings, is_noun))
+        adjectives = self._point(self.adjective, sought, heard, words.adjectives)
         adjective = pick(1, adjectives)
-        return (functions, adjectives, nouns), jnp.stack([function, adjective, noun], -1)
+        before = jnp.pad(heard.tokens, ((0, 0), (1, 0)))[:, :-1]
+        follows = before == (adjective + words.token(words.adjectives[0]))[:, None]
+        is_bare = adjective == words.adjectives.index(NONE)
+        return adjectives, nouns, jnp.stack([adjective, noun], -1), is_noun & (follows | is_bare[:, None])
 
     def _point(
         self, head: Pointer | Perceptron, sought: jax.Array, heard: Heard, words: tuple[str, ...]
@@ -99,3 +134,9 @@ class Speech(eqx.Module):
         if isinstance(head, Perceptron):
             return jax.nn.log_softmax(head(sought))
         return head(sought, heard.encodings, heard.tokens - self.vocabulary.token(words[0]), len(words))
+
+
+def _mean(encodings: jax.Array, mask: jax.Array) -> jax.Array:
+    """The mean of (n, words, width) where an (n, words) mask is, zero if it is nowhere: (n, width)."""
+    weights = mask.astype(encodings.dtype)
+    return jnp.einsum("nw,nwd->nd", weights, encodings) / jnp.maximum(weights.sum(1, keepdims=True), 1)

@@ -178,6 +178,26 @@ PRESETS: dict[str, dict[str, Any]] = {
         "evaluation_episodes": 200,
     },
 }
+# The same for the improved agent: a smaller network, many more episodes at once, half of the levels begun
+# elsewhere and half with some answers known.
+_SPREAD: dict[str, Any] = {"scattered": 0.5, "told": 0.5}
+PLUS_PRESETS: dict[str, dict[str, Any]] = {
+    "fast": PRESETS["fast"]
+    | _SPREAD
+    | {
+        "steps": 20_000_000,
+        "size": Size(width=64, kernel=1, places=True, distinct_notes=0),
+        "settings": replace(
+            PRESETS["fast"]["settings"],
+            environments=512,
+            minibatches=8,
+            learning_rate=5e-4,
+            bonus_until=0.4,
+        ),
+        "evaluate_every": 20,
+    },
+    "laptop": PRESETS["laptop"] | _SPREAD,
+}
 # The same for Q-TextWorld. The paper trains for 500,000 episodes of at most 20 steps. Its tasks have some 800
 # different notes, and A_0 hardly ever holds more than a dozen.
 _PAPER_TEXT: dict[str, Any] = {
@@ -212,8 +232,7 @@ TEXT_PRESETS: dict[str, dict[str, Any]] = {
             half_precision=True,
             **_OURS,
         ),
-        "scattered": 0.5,
-        "told": 0.5,
+        **_SPREAD,
         "chunk": 10,
         "evaluate_every": 20,
     },
@@ -230,8 +249,7 @@ TEXT_PRESETS: dict[str, dict[str, Any]] = {
             **_OURS,
         ),
         "levels": 2048,
-        "scattered": 0.5,
-        "told": 0.5,
+        **_SPREAD,
         "chunk": 10,
         "evaluate_every": 10,
         "evaluation_episodes": 200,
@@ -251,13 +269,14 @@ SHORT_TASKS = tuple(f"qbabyai/{name}" for name in ("object-in-box", "danger", "g
 def preset(name: str, tasks: Sequence[str], **changes: Any) -> Config:
     """A preset for some tasks with some fields changed; a ValueError if there is none of that name."""
     is_text = any(isinstance(find_task(task), TextTask) for task in tasks)
-    presets = TEXT_PRESETS if is_text else PRESETS
+    is_plus = find_variant(changes.get("agent", Config.agent)).plus
+    presets = TEXT_PRESETS if is_text else PLUS_PRESETS if is_plus else PRESETS
     if name not in presets:
         raise ValueError(f"unknown preset {name!r}; it is one of {', '.join(presets)}")
     fields: dict[str, Any] = {"n_gram": 1 if is_text or set(tasks) & set(UNI_GRAM_TASKS) else 2}
     if name != "paper" and set(tasks) & set(WIDE_TASKS):
         fields["scattered"] = 0.5
-    if name == "fast" and set(tasks) <= set(SHORT_TASKS):
+    if name == "fast" and set(tasks) <= set(SHORT_TASKS) and not is_plus:
         fields["size"] = Size(notes=8)
     return Config(tuple(tasks), **(fields | presets[name] | changes))
 

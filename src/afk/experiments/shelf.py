@@ -73,17 +73,24 @@ def save_small(path: Path, agent: TrainedAgent) -> None:
 
 def shipped_tasks() -> tuple[str, ...]:
     """The tasks that an agent is shipped for."""
-    return tuple(sorted(path.name.removesuffix(".safetensors").replace("--", "/") for path in _shelf()))
+    return tuple(sorted(_shelf()))
 
 
-def _shelf() -> list[Traversable]:
-    return [path for path in files("afk.shipped").iterdir() if path.name.endswith(".safetensors")]
+def _shelf() -> dict[str, Traversable]:
+    """The agents that come with the package, by the tasks that each was trained on."""
+    agents = [path for path in files("afk.shipped").iterdir() if path.name.endswith(".safetensors")]
+    found: dict[str, Traversable] = {}
+    for agent in sorted(agents, key=lambda each: each.name):
+        with as_file(agent) as path:
+            found |= dict.fromkeys(checkpoint.read_description(path)["config"]["tasks"], agent)
+    return found
 
 
 def _shipped(task: str) -> Traversable:
-    if task not in shipped_tasks():
+    shelf = _shelf()
+    if task not in shelf:
         raise ValueError(f"no agent is shipped for {task}; there is one for {', '.join(shipped_tasks())}")
-    return files("afk.shipped") / f"{task.replace('/', '--')}.safetensors"
+    return shelf[task]
 
 
 def _best(folder: Path) -> Path:
