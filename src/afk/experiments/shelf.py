@@ -1,18 +1,23 @@
 """Trained agents by name: of a run's folder, of a checkpoint, or shipped with the package."""
 
+from dataclasses import replace
 from importlib.resources import as_file, files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 
 from afk.agents.agent import Agent
+from afk.envs.base import Environment
+from afk.envs.qtextworld.tasks import Task as TextTask
+from afk.envs.registry import find_task
 from afk.experiments import checkpoint
 from afk.experiments.config import Config
 from afk.experiments.train import first_agent
+from afk.learn.rollout import Play
 
 SHIPPED = "shipped"
 
@@ -52,6 +57,13 @@ def find_agent(name: str, tasks: tuple[str, ...], *, any_task: bool = False) -> 
     return agent
 
 
+def play_on(agent: TrainedAgent, env: Environment[Any], *, name: str) -> Play:
+    """What an agent plays in an environment; a ValueError if it was trained with other actions."""
+    if agent.config.play.env.action_sizes != env.action_sizes:
+        raise ValueError(f"{name} was trained with other actions than {env.name} has: it cannot play it")
+    return replace(agent.config.play, env=env)
+
+
 def load_agent(path: Path) -> TrainedAgent:
     """The agent of a checkpoint."""
     description = checkpoint.read_description(path)
@@ -74,6 +86,18 @@ def save_small(path: Path, agent: TrainedAgent) -> None:
 def shipped_tasks() -> tuple[str, ...]:
     """The tasks that an agent is shipped for."""
     return tuple(sorted(path.name.removesuffix(".safetensors").replace("--", "/") for path in _shelf()))
+
+
+def best_shipped() -> str:
+    """The task whose shipped agent is shown first: one that plays most tasks, then one that asks most."""
+
+    def merit(name: str) -> tuple[int, int]:
+        with as_file(_shipped(name)) as path:
+            tasks = checkpoint.read_description(path)["config"]["tasks"]
+        task = find_task(name)
+        return len(tasks), task.good_queries if isinstance(task, TextTask) else len(task.questions)
+
+    return max(shipped_tasks(), key=merit)
 
 
 def _shelf() -> list[Traversable]:
