@@ -24,6 +24,7 @@ from afk.experiments.recording import Recording, Step
 from afk.language import Vocabulary
 from afk.learn.rollout import Play
 
+Link = tuple[int, int, list[str]]  # two notes and the n-grams that they share
 SHOWN = 6  # how many likeliest choices of a head are sent
 _QUESTIONS = ("what", "where", "how")  # function words that begin a question, in either world
 
@@ -88,15 +89,15 @@ def describe_ending(recording: Recording) -> dict[str, str] | None:
     return {"how": recording.ending, "summary": recording.summary()}
 
 
-def find_links(sets: Sequence[Sequence[str]], similarity: Similarity) -> list[tuple[int, int, str]]:
-    """The notes of a notebook that are related directly, numbered set after set, and an n-gram they share."""
+def find_links(sets: Sequence[Sequence[str]], similarity: Similarity) -> list[Link]:
+    """The notes of a notebook that are related directly, numbered set after set."""
     notes = [note for each in sets for note in each]
     grams = [_n_grams(note, similarity.n) for note in notes]
     links = []
     for one, two in combinations(range(len(notes)), 2):
         shared = [gram for gram in grams[one] if gram in grams[two]]
         if shared and len(shared) >= similarity.needed(min(len(grams[one]), len(grams[two]))):
-            links.append((one, two, " ".join(shared[0])))
+            links.append((one, two, [" ".join(gram) for gram in shared]))
     return links
 
 
@@ -143,7 +144,7 @@ def _describe_moment(
 
 
 @lru_cache(maxsize=1024)
-def _links(sets: tuple[tuple[str, ...], ...], similarity: Similarity) -> list[tuple[int, int, str]]:
+def _links(sets: tuple[tuple[str, ...], ...], similarity: Similarity) -> list[Link]:
     """Notebooks change with answers only."""
     return find_links(sets, similarity)
 
