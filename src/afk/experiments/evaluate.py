@@ -77,8 +77,9 @@ def fresh_keys(seed: int) -> jax.Array:
 
 def draw_level(env: Environment[Any], *, seed: int, level: int = 0) -> Pool[Any]:
     """One of the fresh levels of a seed, as a pool of one; `afk watch` and `afk play` show the first."""
-    states = env.draw_many(fresh_keys(seed)[0], level + 1)
-    return pool_of(env, jax.tree.map(lambda leaf: leaf[level:], states))
+    # Cut on the host, where no program is compiled for every number.
+    states = jax.device_get(env.draw_many(fresh_keys(seed)[0], level + 1))
+    return pool_of(env, jax.tree.map(lambda leaf: jnp.asarray(leaf[level:]), states))
 
 
 def world_of(env: Environment[Any]) -> Environment[Any]:

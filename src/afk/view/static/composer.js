@@ -23,7 +23,7 @@ export function setUp(say) {
   );
   find("composer").onsubmit = (event) => {
     event.preventDefault();
-    say(find("question").value);
+    say(address(find("question").value));
   };
   for (const [form, line] of [["free", "free-line"], ["command", "command-line"]]) {
     find(form).onsubmit = async (event) => {
@@ -70,9 +70,17 @@ export function showComposer(episode) {
     adjectives: [NONE, ...episode.words.adjectives.filter((word) => word !== NONE && readable.has(word))],
     nouns: episode.words.nouns.filter((word) => word !== NONE && readable.has(word)),
   };
+  suggest(words, notebook[0].join(" ").split(" "));
   for (const [kind, list] of Object.entries(words)) offer(kind, list, isOver);
   compose();
   offerCommands();
+}
+
+// Where nothing fitting is chosen yet, the first name in the notes is.
+function suggest(words, read) {
+  if (words.adjectives.includes(chosen.adjectives) && words.nouns.includes(chosen.nouns)) return;
+  const place = read.findIndex((word, index) => words.adjectives.includes(word) && words.nouns.includes(read[index + 1]));
+  if (place >= 0) [chosen.adjectives, chosen.nouns] = read.slice(place, place + 2);
 }
 
 function offer(kind, words, isOver) {
@@ -102,7 +110,7 @@ function choose(kind, words, word, isOver) {
 
 function compose() {
   const words = [chosen.functions, chosen.adjectives, chosen.nouns].filter((word) => word && word !== NONE);
-  find("question").value = prefix + words.join(" ");
+  find("question").value = words.join(" ");
 }
 
 // The commands that begin with what is written, or hold it.

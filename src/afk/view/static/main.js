@@ -11,7 +11,7 @@ import { drawWorld } from "afk/world.js";
 
 const READ = 2200, ACTED = 650; // milliseconds that a moment stays, with something to read and without
 const file = document.getElementById("episode"); // there in an episode that was saved as a page
-let mode = "watch", episode = null, index = 0, session = null, about = null, clock = null, asked = 0, isSaying = false;
+let mode = "watch", episode = null, index = 0, session = null, about = null, clock = null, asked = 0, saying = Promise.resolve();
 
 function show() {
   if (!episode) return;
@@ -133,20 +133,21 @@ async function open({ mode: next, task, agent, seed, level, step = 0, lines = []
   show();
 }
 
-// Say something in the game under way; true if it was done.
-async function say(line) {
-  if (mode !== "play" || !session || isSaying || episode.ending) return false;
-  isSaying = true;
-  try {
-    const found = await wait("", () => sayOrRestore(line));
-    if (!found) return false;
-    episode.moments.push(found.moment);
-    episode.ending = found.ending;
-    seek(episode.moments.length - 1);
-    return true;
-  } finally {
-    isSaying = false;
-  }
+// Say something in the game under way, after all that was said before it; true if it was done.
+function say(line) {
+  const game = episode;
+  saying = saying.then(() => (episode === game ? sayNow(line) : false));
+  return saying;
+}
+
+async function sayNow(line) {
+  if (mode !== "play" || !session || episode.ending) return false;
+  const found = await wait("", () => sayOrRestore(line));
+  if (!found) return false;
+  episode.moments.push(found.moment);
+  episode.ending = found.ending;
+  seek(episode.moments.length - 1);
+  return true;
 }
 
 // A game that the server no longer keeps is begun anew with all that was said.

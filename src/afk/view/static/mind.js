@@ -28,7 +28,7 @@ export function showNow(episode, index) {
     if (!isLast && step.reward) said.push(`Reward ${step.reward.toFixed(2)}.`);
     if (!step.news) said.push(lastTold(episode, index));
     answer.textContent = said.filter(Boolean).join(" ");
-    answer.classList.toggle("quiet", !step.news);
+    answer.classList.add(step.news ? "news" : "quiet");
   }
   if (isLast) {
     did.append(make("span", { className: `did ${tone}` }, ` · ${episode.ending.how}`));
