@@ -14,14 +14,16 @@ async function request(address, options) {
   } catch {
     throw new Refusal("The viewer does not answer: is it still running in its terminal?", 0);
   }
-  let content;
+  if (!response.ok) throw new Refusal(await explain(response), response.status);
+  return response;
+}
+
+async function explain(response) {
   try {
-    content = await response.json();
+    return sentence((await response.json()).error);
   } catch {
-    throw new Refusal("The viewer's answer cannot be read.", response.status);
+    return "The viewer has too much to do; try again in a moment.";
   }
-  if (!response.ok) throw new Refusal(sentence(content.error), response.status);
-  return content;
 }
 
 function sentence(text) {
@@ -29,14 +31,21 @@ function sentence(text) {
   return said.charAt(0).toUpperCase() + said.slice(1) + (/[.!?]$/.test(said) ? "" : ".");
 }
 
+const ask = async (address, options) => (await request(address, options)).json();
 const send = (address, content) =>
-  request(address, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(content) });
+  ask(address, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(content) });
 
 const asQuery = ({ task, agent, seed, level }) => new URLSearchParams({ task, agent, seed, level });
 
-export const about = () => request("api/about");
-export const episode = (source) => request(`api/episode?${asQuery(source)}`);
+export const about = () => ask("api/about");
+export const episode = (source) => ask(`api/episode?${asQuery(source)}`);
 export const start = ({ task, seed, level }, lines) => send("api/play", { task, seed, level, lines });
 export const say = (session, line) => send(`api/play/${encodeURIComponent(session)}`, { line });
-export const fileOf = (source, session, kind) =>
-  session ? `play/${encodeURIComponent(session)}/episode.${kind}` : `episode.${kind}?${asQuery(source)}`;
+
+// An episode or a game as a file: its content and its name.
+export async function save(source, session, kind) {
+  const game = `play/${encodeURIComponent(session)}/episode.${kind}`;
+  const response = await request(session ? game : `episode.${kind}?${asQuery(source)}`);
+  const [, name] = /filename="([^"]+)"/.exec(response.headers.get("content-disposition"));
+  return { name, content: await response.blob() };
+}

@@ -36,10 +36,7 @@ function show() {
   for (const id of ["first", "back"]) find(id).disabled = index === 0;
   for (const id of ["forward", "last"]) find(id).disabled = index === last;
   find("run").setAttribute("aria-label", clock ? "Pause" : "Play");
-  if (!file) {
-    history.replaceState(null, "", link.write(mode, episode, index));
-    for (const kind of ["html", "gif"]) find(`export-${kind}`).href = api.fileOf(episode, session, kind);
-  }
+  if (!file) history.replaceState(null, "", link.write(mode, episode, index));
 }
 
 function seek(place) {
@@ -129,8 +126,11 @@ async function open({ mode: next, task, agent, seed, level, step = 0, lines = []
   if (!found) return;
   episode = next === "play" ? found.episode : found;
   session = next === "play" ? found.session : null;
+  document.title = `${episode.task} · AFK`;
   index = next === "play" ? episode.moments.length - 1 : Math.min(step, episode.moments.length - 1);
   show();
+  // Keys are for the game now.
+  if (next === "play") find(episode.world === "text" ? "command-line" : "stage").focus();
 }
 
 // Say something in the game under way, after all that was said before it; true if it was done.
@@ -142,7 +142,7 @@ function say(line) {
 
 async function sayNow(line) {
   if (mode !== "play" || !session || episode.ending) return false;
-  const found = await wait("", () => sayOrRestore(line));
+  const found = await wait("", () => inGame(() => api.say(session, line)));
   if (!found) return false;
   episode.moments.push(found.moment);
   episode.ending = found.ending;
@@ -151,14 +151,23 @@ async function sayNow(line) {
 }
 
 // A game that the server no longer keeps is begun anew with all that was said.
-async function sayOrRestore(line) {
+async function inGame(work) {
   try {
-    return await api.say(session, line);
+    return await work();
   } catch (error) {
-    if (error.status !== 404) throw error;
+    if (error.status !== 404 || !session) throw error;
     session = (await api.start(episode, link.linesOf(episode))).session;
-    return api.say(session, line);
+    return work();
   }
+}
+
+async function save(kind) {
+  if (!episode) return;
+  const found = await wait("Every step is drawn.", () => inGame(() => api.save(episode, session, kind)));
+  if (!found) return;
+  const address = URL.createObjectURL(found.content);
+  make("a", { href: address, download: found.name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }
 
 // The agents that can play a task: those trained on it first.
@@ -274,11 +283,15 @@ async function openLive() {
     event.preventDefault();
     open(chosen());
   };
-  find("task").onchange = () => open({ ...chosen(), agent: agentsFor(find("task").value)[0][0] });
+  find("task").onchange = () => {
+    choose(find("task").value, null, find("seed").value, find("level").value);
+    if (mode === "watch") open(chosen());
+  };
   find("agent").onchange = () => open(chosen());
   find("mode-watch").onclick = () => open(chosen("watch"));
   find("mode-play").onclick = () => open(chosen("play"));
   find("copy").onclick = copyLink;
+  for (const kind of ["html", "gif"]) find(`export-${kind}`).onclick = () => save(kind);
   window.addEventListener("hashchange", () => {
     const linked = link.read(location.hash);
     if (linked) open(linked);
