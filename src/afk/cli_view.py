@@ -1,6 +1,8 @@
 """``afk view``."""
 
+import os
 import sys
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +14,9 @@ def view(
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes any that is free.")] = 8010,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(help="Open with this agent: a run's folder or a checkpoint [the best that is shipped]."),
+        typer.Option(
+            help="Open with the agent of this run or checkpoint; otherwise with the best that is shipped."
+        ),
     ] = None,
     runs: Annotated[Path, typer.Option(help="The folder of runs whose agents can be chosen.")] = Path("runs"),
     host: Annotated[
@@ -29,9 +33,12 @@ def view(
     library = Library(runs, checkpoint)
     if host not in LOOPBACK:
         print(f"note: whoever can reach {host} can use this viewer", file=sys.stderr)
-    serve(
-        library,
-        host=host,
-        port=port,
-        announce=lambda address: print(f"{address} shows it; Ctrl-C ends", flush=True),
-    )
+    with suppress(KeyboardInterrupt):
+        serve(
+            library,
+            host=host,
+            port=port,
+            announce=lambda address: print(f"{address} shows it; Ctrl-C ends", flush=True),
+        )
+    # Threads may still compile: waiting for them takes long, and there is nothing to save.
+    os._exit(130)

@@ -26,6 +26,7 @@ PATIENCE = 60_000  # milliseconds; the first episode of a task is compiled
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    expect.set_options(timeout=20_000)  # a busy machine takes its time
     with playwright.sync_playwright() as started:
         browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser

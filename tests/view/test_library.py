@@ -1,5 +1,7 @@
 """What the viewer keeps and shows: levels, agents, games, episodes and the links between notes."""
 
+import json
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
@@ -9,6 +11,7 @@ import jax
 import pytest
 
 from afk.agents.notebook import Similarity
+from afk.cli_view import view
 from afk.envs.qbabyai.text import draw_map
 from afk.envs.registry import make
 from afk.experiments.by_hand import HandPlay, record_policy
@@ -18,6 +21,7 @@ from afk.view.episode import Source, find_links
 from afk.view.library import Kept, Library, play_by_hand
 from afk.view.sessions import Sessions, UnknownSessionError
 
+ROOT = Path(__file__).parents[2]
 GRID, TEXT = "qbabyai/danger", "qtextworld/take-1"
 
 
@@ -118,3 +122,18 @@ def test_agents_of_runs_are_listed_and_can_be_chosen(tmp_path: Path, short_texts
         library.record(Source(TEXT, "mine/best-24", 0, 0))
     with pytest.raises(ValueError, match="neither a checkpoint of an agent nor a run's folder"):
         Library(None, tmp_path / "runs")
+
+
+def test_what_is_missing_is_named_with_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    with pytest.raises(ValueError, match=r"uvicorn is missing; for the viewer: pip install 'afk\[view\]'"):
+        view()
+
+
+def test_ten_people_were_served_soon_and_the_document_says_so() -> None:
+    record = json.loads((ROOT / "results" / "viewers.json").read_text())
+    alone, together = (row["step_ms"]["median"] for row in record["rows"])
+    assert record["rows"][1]["people"] == 10 and together < 100
+    assert record["ratio"] == pytest.approx(together / alone)
+    page = " ".join((ROOT / "docs" / "viewer.md").read_text().split())
+    assert f"in {together:.0f} ms at the median" in page and f"{record['ratio']:.1f} times" in page

@@ -1,6 +1,7 @@
 """The server of `afk view`: a page, episodes as JSON, HTML and GIF, and games that people play."""
 
 import json
+import os
 import re
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -176,7 +177,7 @@ def serve(library: Library, *, host: str, port: int, announce: Callable[[str], N
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listener = socket.create_server((host, port), family=family)
     except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or error
+        reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else error
         raise ValueError(f"cannot listen at {host}, port {port}: {reason}; --port names another") from error
     app = make_app(library, hosts=_LOCAL_NAMES if host in LOOPBACK else None)
     announce(f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}/")

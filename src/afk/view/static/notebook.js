@@ -2,7 +2,7 @@
 import { find, make, makeSvg } from "afk/dom.js";
 
 export function showNotebook(episode, index) {
-  const { notebook, links, step } = episode.moments[index];
+  const { notebook, links } = episode.moments[index];
   const fresh = new Set(index > 0 ? newNotes(episode.moments[index - 1].notebook, notebook) : []);
   find("notes-hint").textContent = episode.reads_notes ? "" : "which this agent does not read";
   let first = 0;
@@ -18,7 +18,9 @@ export function showNotebook(episode, index) {
   box.replaceChildren(...sets.map(({ set }) => set));
   for (const { set, rows, inside } of sets) drawArcs(set, rows, inside);
   const newest = box.querySelector(".note.new");
-  if (newest && step) newest.scrollIntoView({ block: "nearest" });
+  if (!newest) return;
+  const hidden = newest.getBoundingClientRect().bottom - box.getBoundingClientRect().bottom;
+  if (hidden > 0) box.scrollTop += hidden + 12;
 }
 
 function newNotes(before, after) {
