@@ -6,16 +6,13 @@ from contextlib import contextmanager
 from threading import Thread
 
 import pytest
+import uvicorn
 
 from afk.experiments import config
+from afk.view.library import Library
+from afk.view.server import make_app
 
 from ..small_games import small_bank
-
-uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install 'afk[view]'")
-pytest.importorskip("starlette", reason="starlette is not installed: pip install 'afk[view]'")
-
-from afk.view.library import Library  # noqa: E402
-from afk.view.server import make_app  # noqa: E402
 
 
 @pytest.fixture(scope="session")

@@ -108,7 +108,7 @@ def test_an_expert_is_watched_in_text_and_a_link_shows_the_same_again(viewer: st
     page.keyboard.press("End")
     expect(page.locator("#did .success")).to_be_visible()
     page.keyboard.press("ArrowLeft")
-    assert f"step={total - 1}" in page.url
+    expect(page).to_have_url(re.compile(f"step={total - 1}$"))
     notes, lines = page.locator("#notebook").inner_text(), page.locator("#lines").inner_text()
     address = page.url
     page.goto("about:blank")
@@ -141,6 +141,7 @@ def test_the_grid_is_played_by_keyboard_and_by_query_and_given_away(
     expect(page.locator("#ask")).to_be_disabled()
 
     total, played = len(recording.steps), page.locator("#timeline").inner_text()
+    expect(page).to_have_url(re.compile("_".join(step.said for step in recording.steps[-2:]) + "$"))
     page.reload()
     expect(page.locator("#count")).to_have_text(f"{total} / {total}", timeout=PATIENCE)
     assert page.locator("#timeline").inner_text() == played

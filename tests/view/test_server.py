@@ -284,6 +284,15 @@ def test_our_own_mistakes_are_not_shown_as_traces(short_texts: None, monkeypatch
         assert "secret" not in answer.text
 
 
+def test_too_many_at_once_are_asked_to_come_again(
+    client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("afk.view.server._MOST_WAITING", 0)
+    check_refusal(client.get("api/about"), 503, "try again in a moment")
+    monkeypatch.undo()
+    assert client.get("api/about").status_code == 200
+
+
 def test_an_exported_page_is_whole_and_nothing_in_it_ends_its_script(client: httpx.Client) -> None:
     params = {"task": GRID, "agent": "random", "seed": 0, "level": 0}
     answer = client.get("episode.html", params=params)

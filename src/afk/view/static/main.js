@@ -5,13 +5,15 @@ import { find, isUsedBy, isWriting, make } from "afk/dom.js";
 import * as link from "afk/link.js";
 import { showAsked, showMind, showNow } from "afk/mind.js";
 import { showNotebook } from "afk/notebook.js";
+import { changeTheme, setUpTheme } from "afk/theme.js";
 import { showTimeline } from "afk/timeline.js";
 import { showTranscript } from "afk/transcript.js";
 import { drawWorld } from "afk/world.js";
 
 const READ = 2200, ACTED = 650; // milliseconds that a moment stays, with something to read and without
+let clock = null, addressClock = null; // of what plays by itself, and of the address
 const file = document.getElementById("episode"); // there in an episode that was saved as a page
-let mode = "watch", episode = null, index = 0, session = null, about = null, clock = null, asked = 0, saying = Promise.resolve();
+let mode = "watch", episode = null, index = 0, session = null, about = null, asked = 0, saying = Promise.resolve();
 
 function show() {
   if (!episode) return;
@@ -36,7 +38,13 @@ function show() {
   for (const id of ["first", "back"]) find(id).disabled = index === 0;
   for (const id of ["forward", "last"]) find(id).disabled = index === last;
   find("run").setAttribute("aria-label", clock ? "Pause" : "Play");
-  if (!file) history.replaceState(null, "", link.write(mode, episode, index));
+  // Browsers allow so many changes of the address a second, and a key that is held down makes more.
+  clearTimeout(addressClock);
+  addressClock = setTimeout(writeAddress, 150);
+}
+
+function writeAddress() {
+  if (!file && episode) history.replaceState(null, "", link.write(mode, episode, index));
 }
 
 function seek(place) {
@@ -224,7 +232,7 @@ function onKey(event) {
     Home: () => stepTo(0),
     End: () => stepTo(Infinity),
     " ": toggleRun,
-    l: changeTheme,
+    l: turnLight,
   };
   if (!moves[event.key]) return;
   event.preventDefault();
@@ -237,23 +245,13 @@ function toggleRun() {
   show();
 }
 
-function changeTheme() {
-  const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
-  const now = document.documentElement.dataset.theme ?? (isDark ? "dark" : "light");
-  setTheme(now === "dark" ? "light" : "dark");
-}
-
-function setTheme(theme) {
-  document.documentElement.dataset.theme = theme;
-  try { localStorage.setItem("afk-theme", theme); } catch { /* a page from the disk may keep nothing */ }
+function turnLight() {
+  changeTheme();
   show();
 }
 
-function keptTheme() {
-  try { return localStorage.getItem("afk-theme"); } catch { return null; }
-}
-
 async function copyLink() {
+  writeAddress();
   try {
     await navigator.clipboard.writeText(location.href);
     complain("The link is copied: it shows this again.");
@@ -263,17 +261,16 @@ async function copyLink() {
 }
 
 function setUp() {
-  if (keptTheme()) setTheme(keptTheme());
+  setUpTheme(show);
   find("first").onclick = () => stepTo(0);
   find("back").onclick = () => stepTo(index - 1);
   find("forward").onclick = () => stepTo(index + 1);
   find("last").onclick = () => stepTo(Infinity);
   find("run").onclick = toggleRun;
   find("scrub").oninput = (event) => stepTo(Number(event.target.value));
-  find("theme").onclick = changeTheme;
+  find("theme").onclick = turnLight;
   document.addEventListener("keydown", onKey);
   new ResizeObserver(show).observe(find("stage"));
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
   for (const each of document.querySelectorAll("[data-live]")) each.hidden = Boolean(file);
   for (const each of document.querySelectorAll("[data-file]")) each.hidden = !file;
 }
