@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from afk import cli_reproduce, cli_tasks
+from afk import cli_reproduce, cli_tasks, cli_view
 from afk.cli_bench import JsonOption, SeedOption, TaskOption, bench_app, make_console
 from afk.records import cache_folder
 
@@ -30,6 +30,7 @@ app.add_typer(textworld_app, name="textworld")
 app.command()(cli_tasks.tasks)
 app.command()(cli_tasks.play)
 app.command()(cli_reproduce.reproduce)
+app.command()(cli_view.view)
 
 AgentArgument = Annotated[
     str,
@@ -120,7 +121,7 @@ def evaluate(
 
     from afk.envs.registry import make
     from afk.experiments.evaluate import POLICIES, play, play_agent, summarise
-    from afk.experiments.shelf import find_agent
+    from afk.experiments.shelf import find_agent, play_on
 
     env = make(task)
     summary = {"agent": agent, "task": task, "seed": seed}
@@ -128,10 +129,8 @@ def evaluate(
         chunks = play(env, POLICIES[agent], episodes=episodes, seed=seed)
     else:
         found = find_agent(agent, (task,), any_task=any_task)
-        if found.config.play.env.action_sizes != env.action_sizes:
-            raise ValueError(f"{agent} was trained with other actions than {task} has: it cannot play it")
         summary |= {"variant": found.config.agent, "trained_with_seed": found.seed}
-        chunks = play_agent(replace(found.config.play, env=env), found.network, episodes=episodes, seed=seed)
+        chunks = play_agent(play_on(found, env, name=agent), found.network, episodes=episodes, seed=seed)
     chunks = track(chunks, f"{agent} on {task}", console=Console(stderr=True), transient=True, total=None)
     summary |= summarise(chunks)
     if as_json:
@@ -160,16 +159,14 @@ def watch(
     """Watch an agent think: what it sees, does, asks, is told and notes, step by step."""
     from afk.envs.registry import make
     from afk.experiments.recorder import record_episode
-    from afk.experiments.shelf import find_agent
+    from afk.experiments.shelf import find_agent, play_on
     from afk.experiments.watch import check_gif, show_episode, write_gif
 
     env = make(task)
     if gif is not None:
         check_gif(gif)
     found = find_agent(agent, (task,), any_task=any_task)
-    if found.config.play.env.action_sizes != env.action_sizes:
-        raise ValueError(f"{agent} was trained with other actions than {task} has: it cannot play it")
-    recording = record_episode(replace(found.config.play, env=env), found.network, seed=seed)
+    recording = record_episode(play_on(found, env, name=agent), found.network, seed=seed)
     show_episode(make_console(), recording)
     if gif is not None:
         write_gif(gif, recording)

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from afk.agents.agent import Agent
-from afk.envs.base import Environment, Pool, TimeStep, draw_pool, query_quality
+from afk.envs.base import Environment, Pool, TimeStep, draw_pool, pool_of, query_quality
 from afk.envs.qbabyai import cells
 from afk.envs.qbabyai import solver as grid_solver
 from afk.envs.qbabyai.environment import GridWorld, QBabyAI
@@ -75,6 +75,18 @@ def fresh_keys(seed: int) -> jax.Array:
     return jax.random.split(jax.random.fold_in(jax.random.key(seed), _FRESH))
 
 
+def draw_level(env: Environment[Any], *, seed: int, level: int = 0) -> Pool[Any]:
+    """One of the fresh levels of a seed, as a pool of one; `afk watch` and `afk play` show the first."""
+    # Cut on the host, where no program is compiled for every number.
+    states = jax.device_get(env.draw_many(fresh_keys(seed)[0], level + 1))
+    return pool_of(env, jax.tree.map(lambda leaf: jnp.asarray(leaf[level:]), states))
+
+
+def world_of(env: Environment[Any]) -> Environment[Any]:
+    """What to step levels of an environment with: a level is data, so one program plays all of Q-BabyAI."""
+    return QBabyAI(paper_tasks()[0]) if isinstance(env, GridWorld) else env
+
+
 POLICIES: dict[str, Policy] = {"expert": expert, "random": random}
 
 
@@ -84,8 +96,7 @@ def play(env: Environment[Any], policy: Policy, *, episodes: int, seed: int) -> 
         raise ValueError(f"at least one episode is played, not {episodes}")
     levels_key, policy_key = fresh_keys(seed)
     states = draw_pool(env, levels_key, episodes).states
-    # A level is data: one program plays those of every task of Q-BabyAI.
-    world = QBabyAI(paper_tasks()[0]) if isinstance(env, GridWorld) else env
+    world = world_of(env)
     for number, start in enumerate(range(0, episodes, CHUNK)):
         chunk = jax.tree.map(lambda leaf, start=start: leaf[start : start + CHUNK], states)
         actions = policy(env, chunk, jax.random.fold_in(policy_key, number))

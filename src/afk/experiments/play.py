@@ -8,7 +8,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from afk.envs.base import Environment, TimeStep, draw_pool
+from afk.envs.base import Environment, TimeStep
 from afk.envs.qbabyai import cells
 from afk.envs.qbabyai.state import Observation as GridObservation
 from afk.envs.qbabyai.state import State as GridState
@@ -18,8 +18,8 @@ from afk.envs.qtextworld.commands import possible_commands, read_command
 from afk.envs.qtextworld.environment import QTextWorld
 from afk.envs.qtextworld.state import Observation as TextObservation
 from afk.envs.qtextworld.state import State as TextState
-from afk.envs.qtextworld.words import ORACLE
-from afk.experiments.evaluate import fresh_keys
+from afk.envs.qtextworld.words import ORACLE, split_text
+from afk.experiments.evaluate import draw_level
 from afk.experiments.watch import draw_view
 
 
@@ -48,12 +48,9 @@ class _Kitchen:
     def show(self, state: TextState, observation: TextObservation) -> RenderableType:
         """What was said in bold, then the room and the inventory."""
         del state
-        seen = self._decode(observation.text)
-        # The text begins with the instruction, with an answer or with a sentence of feedback.
-        beginnings = (self._decode(observation.mission), self._decode(observation.response))
-        feedback = seen[: seen.index(".") + 1]
-        said = next((each for each in beginnings if each and seen.startswith(each)), feedback)
-        return Group(Text(said, "bold"), Text(seen.removeprefix(said).strip()))
+        parts = map(self._decode, (observation.text, observation.mission, observation.response))
+        said, room = split_text(*parts)
+        return Group(Text(said, "bold"), Text(room))
 
     def read(self, line: str) -> np.ndarray:
         """See `read_command`."""
@@ -90,8 +87,7 @@ class _Rooms:
 
 def play(console: Console, env: Environment[Any], *, seed: int) -> None:
     """Play one fresh level with the lines that are typed, until it is over or the lines are."""
-    level_key, _ = fresh_keys(seed)
-    pool = draw_pool(env, level_key, 1)
+    pool = draw_level(env, seed=seed)
     state, observation = jax.tree.map(lambda leaf: leaf[0], (pool.states, pool.observations))
     face: _Face = _Kitchen(env) if isinstance(env, QTextWorld) else _Rooms()
     step, time_step, steps, score = jax.jit(env.step), None, 0, 0.0

@@ -16,12 +16,12 @@ from afk.agents.grid_agent import ASK, Decision
 from afk.agents.notebook import UNUSED, Notebook, write
 from afk.agents.plus_agent import PlusAgent
 from afk.agents.text_agent import QUERIES, TextAgent
-from afk.envs.base import Environment, TimeStep, draw_pool
+from afk.envs.base import Environment, Tally, TimeStep
 from afk.envs.qbabyai import cells
 from afk.envs.qbabyai.text import describe_action
 from afk.envs.qtextworld.commands import write_command
 from afk.envs.qtextworld.environment import QTextWorld
-from afk.experiments.evaluate import fresh_keys
+from afk.experiments.evaluate import draw_level, fresh_keys
 from afk.experiments.recording import Head, Recording, Step
 from afk.language import Vocabulary
 from afk.learn.rollout import Actors, Course, Play, act, decide, glance_at, open_course, start_actors
@@ -59,68 +59,114 @@ def _world_of(env: Environment[Any]) -> _World:
     return _World(see=np.asarray, say=describe_action, asks=lambda action: bool(action[0] == ASK))
 
 
-class _Moment(NamedTuple):
-    """What led to a step and came of it; `heads` are log-probabilities by title, see `Head`."""
+class Moment(NamedTuple):
+    """What led to a step and came of it, on the host.
 
-    heads: dict[str, jax.Array]
-    asking: jax.Array | None
-    value: jax.Array
-    action: jax.Array
+    Attributes:
+        heads: (choices,) log-probabilities by title, see `Head`.
+        asking: the probability of asking, see `Step`.
+        value: V before the action.
+        action: (components,) int32.
+        time_step: what the step gave.
+        state: the world's, after the step.
+        notebook: F after the step.
+    """
+
+    heads: dict[str, Any]
+    asking: Any
+    value: Any
+    action: Any
     time_step: TimeStep
     state: Any
     notebook: Notebook
 
 
-def record_episode(play: Play, agent: Agent, *, seed: int) -> Recording:
+class Diary:
+    """Writes an episode down step by step, whoever plays.
+
+    Attributes:
+        play: who plays what.
+        instruction: v_0 as text.
+        state: the world's now, on the host.
+        seen: what there is to see of it, as it is recorded.
+        notebook: the sets of notes now, A_0 first.
+        steps: what has happened so far.
+    """
+
+    def __init__(self, play: Play, state: Any, observation: Any, notebook: Notebook) -> None:
+        self.play, self._world = play, _world_of(play.env)
+        self._decode = play.env.vocabulary.decode
+        self.state, self.seen = state, self._world.see(observation.seen)
+        self.instruction = self._decode(observation.mission)
+        self.notebook = _sets(notebook, self._decode)
+        self.steps: list[Step] = []
+        self._tally: Tally | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the episode has ended."""
+        return bool(self.steps) and (self.steps[-1].terminated or self.steps[-1].truncated)
+
+    def add(self, moment: Moment) -> Step:
+        """Write a step down."""
+        action, time_step, known = moment.action, moment.time_step, self.notebook[0]
+        asks, seen = self._world.asks(action), self._world.see(time_step.observation.seen)
+        self.notebook = _sets(moment.notebook, self._decode)
+        step = Step(
+            number=len(self.steps) + 1,
+            state=self.state,
+            seen=self.seen,
+            action=action,
+            said=self._world.say(action),
+            asks=asks,
+            answer=self._decode(time_step.observation.response),
+            news="" if asks else _find_news(self.seen, seen),
+            reward=float(time_step.reward),
+            notebook=self.notebook,
+            new=tuple(note for note in self.notebook[0] if note not in known),
+            heads=_name_heads(moment.heads, self.play.env.vocabulary, action, asks=asks),
+            asking=None if moment.asking is None else float(moment.asking),
+            value=None if moment.value is None else float(moment.value),
+            terminated=bool(time_step.terminated),
+            truncated=bool(time_step.truncated),
+            success=bool(time_step.success),
+        )
+        self.state, self.seen, self._tally = moment.state, seen, jax.tree.map(int, time_step.tally)
+        self.steps.append(step)
+        return step
+
+    def record(self) -> Recording:
+        """The episode so far; a ValueError before its first step."""
+        if self._tally is None:
+            raise ValueError("nothing has happened yet: there is no episode before its first step")
+        return Recording(
+            self.play.env.name,
+            self.play.variant,
+            self.instruction,
+            tuple(self.steps),
+            self.state,
+            self.seen,
+            self._tally,
+        )
+
+
+def record_episode(play: Play, agent: Agent, *, seed: int, level: int = 0) -> Recording:
     """Play one fresh level, actions drawn from the agent's policy as in training, and keep everything."""
-    env, vocabulary = play.env, play.env.vocabulary
-    world = _world_of(env)
-    level_key, key = fresh_keys(seed)
-    pool = draw_pool(env, level_key, 1)
+    _, key = fresh_keys(seed)
+    pool = draw_level(play.env, seed=seed, level=level)
     course = open_course(play, pool)
     actors = start_actors(agent, course, 1)
     first = jax.tree.map(lambda leaf: leaf[0], (pool.states, pool.observations, actors.notebooks))
-    state, observation, notebook = jax.device_get(first)
-    seen, sets, steps = world.see(observation.seen), _sets(notebook, vocabulary.decode), []
-    while True:
+    diary = Diary(play, *jax.device_get(first))
+    while not diary.is_over:
         key, act_key = jax.random.split(key)
         actors, moment = _act(play, agent, course, actors, act_key)
-        moment = jax.device_get(moment)
-        action, time_step, asks = moment.action, moment.time_step, world.asks(moment.action)
-        seen_after, known = world.see(time_step.observation.seen), sets[0]
-        sets = _sets(moment.notebook, vocabulary.decode)
-        steps.append(
-            Step(
-                number=len(steps) + 1,
-                state=state,
-                seen=seen,
-                action=action,
-                said=world.say(action),
-                asks=asks,
-                answer=vocabulary.decode(time_step.observation.response),
-                news="" if asks else _find_news(seen, seen_after),
-                reward=float(time_step.reward),
-                notebook=sets,
-                new=tuple(note for note in sets[0] if note not in known),
-                heads=_name_heads(moment.heads, vocabulary, action, asks=asks),
-                asking=None if moment.asking is None else float(moment.asking),
-                value=float(moment.value),
-                terminated=bool(time_step.terminated),
-                truncated=bool(time_step.truncated),
-                success=bool(time_step.success),
-            )
-        )
-        state, seen = moment.state, seen_after
-        if time_step.done:
-            break
-    tally = jax.tree.map(int, time_step.tally)
-    return Recording(
-        env.name, play.variant, vocabulary.decode(observation.mission), tuple(steps), state, seen, tally
-    )
+        diary.add(jax.device_get(moment))
+    return diary.record()
 
 
 @eqx.filter_jit
-def _act(play: Play, agent: Agent, course: Course, actors: Actors, key: jax.Array) -> tuple[Actors, _Moment]:
+def _act(play: Play, agent: Agent, course: Course, actors: Actors, key: jax.Array) -> tuple[Actors, Moment]:
     """A step of the one actor, with all that led to it and came of it."""
     _, thoughts = decide(agent, glance_at(play, agent, actors))
     following, time_step, experience, _ = act(play, agent, course, actors, key)
@@ -129,7 +175,7 @@ def _act(play: Play, agent: Agent, course: Course, actors: Actors, key: jax.Arra
     states, _ = jax.vmap(play.env.step)(actors.batch.states, experience.action)
     response = time_step.observation.response
     notebooks, _ = jax.vmap(partial(write, rules=play.rules))(actors.notebooks, response)
-    moment = _Moment(heads, asking, thoughts.value, experience.action, time_step, states, notebooks)
+    moment = Moment(heads, asking, thoughts.value, experience.action, time_step, states, notebooks)
     return following, jax.tree.map(lambda leaf: leaf[0], moment)
 
 

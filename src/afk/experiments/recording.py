@@ -68,7 +68,7 @@ class Step:
         new: the notes of A_0 that were not in it before.
         heads: what was chosen from; none if the agent has no probabilities.
         asking: the probability of asking; nothing if the agent cannot ask, or has no probabilities.
-        value: V before the action.
+        value: V before the action; nothing if the agent has none.
         terminated: whether the episode ended here in success or in a mistake.
         truncated: whether it ran out of steps here.
         success: whether the task is done.
@@ -87,7 +87,7 @@ class Step:
     new: tuple[str, ...]
     heads: tuple[Head, ...]
     asking: float | None
-    value: float
+    value: float | None
     terminated: bool
     truncated: bool
     success: bool
@@ -132,8 +132,10 @@ class Recording:
 
     @property
     def ending(self) -> str:
-        """How it ended: ``success``, ``failure`` or ``out of time``."""
+        """How it ended: ``success``, ``failure`` or ``out of time``; ``under way`` if it has not."""
         last = self.steps[-1]
+        if not (last.terminated or last.truncated):
+            return "under way"
         return "success" if last.success else "failure" if last.terminated else "out of time"
 
     @property

@@ -1,18 +1,24 @@
 """Trained agents by name: of a run's folder, of a checkpoint, or shipped with the package."""
 
+from collections import Counter
+from dataclasses import replace
 from importlib.resources import as_file, files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 
 from afk.agents.agent import Agent
+from afk.envs.base import Environment
+from afk.envs.qtextworld.tasks import Task as TextTask
+from afk.envs.registry import find_task
 from afk.experiments import checkpoint
 from afk.experiments.config import Config
 from afk.experiments.train import first_agent
+from afk.learn.rollout import Play
 
 SHIPPED = "shipped"
 
@@ -52,6 +58,13 @@ def find_agent(name: str, tasks: tuple[str, ...], *, any_task: bool = False) -> 
     return agent
 
 
+def play_on(agent: TrainedAgent, env: Environment[Any], *, name: str) -> Play:
+    """What an agent plays in an environment; a ValueError if it was trained with other actions."""
+    if agent.config.play.env.action_sizes != env.action_sizes:
+        raise ValueError(f"{name} was trained with other actions than {env.name} has: it cannot play it")
+    return replace(agent.config.play, env=env)
+
+
 def load_agent(path: Path) -> TrainedAgent:
     """The agent of a checkpoint."""
     description = checkpoint.read_description(path)
@@ -74,6 +87,19 @@ def save_small(path: Path, agent: TrainedAgent) -> None:
 def shipped_tasks() -> tuple[str, ...]:
     """The tasks that an agent is shipped for."""
     return tuple(sorted(_shelf()))
+
+
+def best_shipped() -> str:
+    """The task whose shipped agent is shown first: one that plays most tasks, then one that asks most."""
+    shelf = _shelf()
+    plays = Counter(agent.name for agent in shelf.values())
+
+    def merit(name: str) -> tuple[int, int]:
+        task = find_task(name)
+        asks = task.good_queries if isinstance(task, TextTask) else len(task.questions)
+        return plays[shelf[name].name], asks
+
+    return max(sorted(shelf), key=merit)
 
 
 def _shelf() -> dict[str, Traversable]:

@@ -17,7 +17,7 @@ from afk.envs.qbabyai import cells
 from afk.envs.qbabyai.dynamics import step
 from afk.envs.qbabyai.environment import QBabyAI
 from afk.envs.qbabyai.state import State
-from afk.envs.qbabyai.view import AGENT_COLUMN, AGENT_ROW, look
+from afk.envs.qbabyai.view import look, seen_cells
 
 
 class OpenKey(Key):
@@ -68,7 +68,8 @@ def render(state: State, *, tile_size: int = 32, highlight: bool = True) -> np.n
         (height * tile_size, width * tile_size, 3) uint8.
     """
     x, y = np.asarray(state.position).tolist()
-    seen = _seen(state) if highlight else None
+    # Minigrid's grids are indexed by x and then y.
+    seen = seen_cells(np.asarray(jax.jit(look)(state)), state).T if highlight else None
     return to_grid(state).render(tile_size, (x, y), int(state.direction), seen)
 
 
@@ -220,17 +221,3 @@ def _thing(state: State, code: int) -> WorldObj | None:
         is_locked=kind == cells.LOCKED_DOOR,
         key_colour=cells.COLOURS[key_colour] if key_colour >= 0 else None,
     )
-
-
-def _seen(state: State) -> np.ndarray:
-    """The cells that the agent sees: (width, height) bool, indexed as Minigrid's grids are."""
-    columns, rows = np.nonzero(np.asarray(jax.jit(look)(state))[..., 0] != cells.UNSEEN)
-    forward = cells.DIRECTIONS[int(state.direction)]
-    right = np.array([-forward[1], forward[0]])
-    aside, ahead = columns - AGENT_COLUMN, AGENT_ROW - rows
-    spots = np.asarray(state.position) + aside[:, None] * right + ahead[:, None] * forward
-    size = np.array(state.grid.shape[::-1])
-    x, y = spots[((spots >= 0) & (spots < size)).all(-1)].T
-    seen = np.zeros(size, bool)
-    seen[x, y] = True
-    return seen

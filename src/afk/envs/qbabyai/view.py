@@ -22,6 +22,21 @@ def look(state: State) -> jax.Array:
     return jnp.concatenate([cells.to_minigrid(seen), direction], axis=-1)
 
 
+def seen_cells(image: np.ndarray, state: State) -> np.ndarray:
+    """The cells of a level on the host that a (7, 7, 4) view of it shows: (height, width) bool."""
+    columns, rows = np.nonzero(image[..., 0] != cells.UNSEEN)
+    forward = cells.DIRECTIONS[int(state.direction)]
+    right = np.array([-forward[1], forward[0]])
+    spots = (
+        np.asarray(state.position) + _ASIDE[columns, None] * right + _AHEAD[rows, None] * forward
+    )  # (seen, 2), x and y
+    shape = np.array(state.grid.shape)
+    x, y = spots[((spots >= 0) & (spots < shape[::-1])).all(-1)].T
+    seen = np.zeros(shape, bool)
+    seen[y, x] = True
+    return seen
+
+
 def _window(state: State) -> jax.Array:
     """The cells around the agent, turned so that it looks up: (7, 7) uint8 [column, row].
 

@@ -93,6 +93,13 @@ def enumerate_names(names: list[str]) -> str:
     return ", ".join(names[:-1]) + f", and {names[-1]}" if len(names) > 1 else "".join(names) or "nothing"
 
 
+def split_text(text: str, *beginnings: str) -> tuple[str, str]:
+    """What a text says first, one of these beginnings or a sentence of feedback, and the room after it."""
+    feedback = text[: text.index(".") + 1]
+    said = next((each for each in beginnings if each and text.startswith(each)), feedback)
+    return said, text.removeprefix(said).strip()
+
+
 def tokenise(text: str) -> list[str]:
     """Words in lower case and punctuation, each a token: ``isn't`` is one word, ``...`` one mark."""
     return re.findall(r"[a-z0-9]+(?:['-][a-z0-9]+)*|\.{3}|[^\sa-z0-9]", text.lower())

@@ -1,0 +1,161 @@
+"""Who can be watched: agents that are shipped, checkpoints in the viewer's folders, and plans.
+
+Requests name agents by what is listed here, and no path is ever made of a name that came with a request.
+"""
+
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future
+from pathlib import Path
+from threading import Lock
+from typing import Any, Generic, TypeVar
+
+from afk.envs.qbabyai.tasks import Task as GridTask
+from afk.envs.registry import Task, find_task, make, task_names
+from afk.experiments import checkpoint
+from afk.experiments.by_hand import record_policy
+from afk.experiments.config import preset
+from afk.experiments.evaluate import POLICIES
+from afk.experiments.recorder import record_episode
+from afk.experiments.recording import Recording
+from afk.experiments.shelf import SHIPPED, TrainedAgent, best_shipped, find_agent, load_agent, play_on
+from afk.experiments.shelf import shipped_tasks as list_shipped
+from afk.learn.rollout import Play
+from afk.view.episode import Source, describe_recording
+
+LEVELS = 100  # of each seed
+_KEPT_EPISODES, _KEPT_AGENTS = 64, 16
+Value = TypeVar("Value")
+
+
+class Kept(Generic[Value]):
+    """Values that are made once, however many ask for them at the same time; the latest are kept."""
+
+    def __init__(self, size: int) -> None:
+        self._size, self._lock = size, Lock()
+        self._futures: dict[Hashable, Future[Value]] = {}
+
+    def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """The value of a key, made here if nobody has; what fails is tried again by the next who asks."""
+        with self._lock:
+            future = self._futures.pop(key, None)
+            is_mine = future is None
+            future = future or Future()
+            self._futures[key] = future  # the latest last
+            while len(self._futures) > self._size:
+                del self._futures[next(iter(self._futures))]
+        if is_mine:
+            try:
+                future.set_result(make())
+            except BaseException as error:
+                with self._lock:
+                    self._futures.pop(key, None)
+                future.set_exception(error)
+        return future.result()
+
+
+class Library:
+    """Tasks, agents, and the episodes that were asked for last."""
+
+    def __init__(self, runs: Path | None = None, chosen: Path | None = None) -> None:
+        """Look agents up.
+
+        Args:
+            runs: a folder of runs, whose checkpoints are listed as they come and go.
+            chosen: a run's folder or a checkpoint to open with.
+        """
+        self._runs, self._chosen = runs, chosen
+        self._episodes: Kept[tuple[Play, Recording]] = Kept(_KEPT_EPISODES)
+        self._agents: Kept[TrainedAgent] = Kept(_KEPT_AGENTS)
+        if chosen is not None and not _checkpoints_at(chosen):
+            raise ValueError(
+                f"{chosen} is neither a checkpoint of an agent nor a run's folder that holds one"
+            )
+
+    def describe(self) -> dict[str, Any]:
+        """All that there is to choose from, and what to open with."""
+        agents: list[dict[str, Any]] = [{"name": SHIPPED, "tasks": list_shipped()}]
+        for name, path in self._checkpoints().items():
+            agents.append({"name": name, "tasks": _tasks_of(path)})
+        agents += [{"name": name, "tasks": None} for name in POLICIES]
+        tasks = [_describe_task(find_task(name)) for name in task_names()]
+        return {"tasks": tasks, "agents": agents, "levels": LEVELS, "first": self.first().describe()}
+
+    def first(self) -> Source:
+        """What the page opens with: the chosen agent, or else the best that is shipped."""
+        if self._chosen is not None:
+            name, path = next(iter(_checkpoints_at(self._chosen).items()))
+            return Source(_tasks_of(path)[0], name, 0, 0)
+        return Source(best_shipped(), SHIPPED, 0, 0)
+
+    def check(self, source: Source, *, by_hand: bool = False) -> Source:
+        """A source that can be played; a ValueError that names what is wrong otherwise."""
+        find_task(source.task)
+        if not 0 <= source.seed < 2**32:
+            raise ValueError(f"the seed is a number from 0 to {2**32 - 1}, not {source.seed}")
+        if not 0 <= source.level < LEVELS:
+            raise ValueError(f"the level is a number from 0 to {LEVELS - 1}, not {source.level}")
+        if not by_hand and source.agent not in (SHIPPED, *POLICIES, *self._checkpoints()):
+            raise ValueError(
+                f"there is no agent {source.agent[:80]!r} here; choose {SHIPPED}, "
+                f"{', '.join((*self._checkpoints(), *POLICIES))}"
+            )
+        return source
+
+    def record(self, source: Source) -> tuple[Play, Recording]:
+        """An episode, played unless it was before."""
+        return self._episodes.get(self.check(source), lambda: self._play(source))
+
+    def describe_episode(self, source: Source) -> dict[str, Any]:
+        """An episode for the page."""
+        return describe_recording(source, *self.record(source))
+
+    def _play(self, source: Source) -> tuple[Play, Recording]:
+        where = {"seed": source.seed, "level": source.level}
+        if source.agent in POLICIES:
+            play = play_by_hand(source.task)
+            return play, record_policy(play, source.agent, **where)
+        agent = self._find(source)
+        play = play_on(agent, make(source.task), name=source.agent)
+        return play, record_episode(play, agent.network, **where)
+
+    def _find(self, source: Source) -> TrainedAgent:
+        """The agent of a source; a checkpoint is read again when it has changed."""
+        if source.agent == SHIPPED:
+            key = (SHIPPED, source.task)
+            return self._agents.get(key, lambda: find_agent(SHIPPED, (source.task,)))
+        path = self._checkpoints()[source.agent]
+        return self._agents.get((path, path.stat().st_mtime_ns), lambda: load_agent(path))
+
+    def _checkpoints(self) -> dict[str, Path]:
+        """The checkpoints that can be watched, by name."""
+        folders = [] if self._runs is None or not self._runs.is_dir() else sorted(self._runs.iterdir())
+        found: dict[str, Path] = {} if self._chosen is None else _checkpoints_at(self._chosen)
+        for folder in folders:
+            for name, path in _checkpoints_at(folder).items() if folder.is_dir() else ():
+                found.setdefault(name, path)
+        return found
+
+
+def play_by_hand(task: str) -> Play:
+    """A task as a person or a plan plays it, with a notebook like the agent's."""
+    return preset("laptop", [task]).play
+
+
+def _checkpoints_at(path: Path) -> dict[str, Path]:
+    """A checkpoint, or the best agents of a run's folder, by names such as ``box/best-24``."""
+    paths = sorted(path.glob("best-*.safetensors")) if path.is_dir() else [path]
+    return {f"{each.resolve().parent.name}/{each.stem}": each for each in paths if _tasks_of(each)}
+
+
+def _tasks_of(path: Path) -> list[str]:
+    """The tasks that the agent of a checkpoint was trained on; none if it is not one."""
+    try:
+        return checkpoint.read_description(path)["config"]["tasks"]
+    except (ValueError, KeyError, TypeError):
+        return []
+
+
+def _describe_task(task: Task) -> dict[str, Any]:
+    is_grid = isinstance(task, GridTask)
+    title = task.title if is_grid else task.name.partition("/")[2].replace("-", " ").capitalize()
+    return {"name": task.name, "world": "Q-BabyAI" if is_grid else "Q-TextWorld", "title": title}

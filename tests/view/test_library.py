@@ -1,0 +1,146 @@
+"""What the viewer keeps and shows: levels, agents, games, episodes and the links between notes."""
+
+import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event
+
+import equinox as eqx
+import jax
+import pytest
+
+from afk.agents.notebook import Similarity
+from afk.cli_view import view
+from afk.envs.qbabyai.text import draw_map
+from afk.envs.registry import make
+from afk.experiments.by_hand import HandPlay, record_policy
+from afk.experiments.evaluate import draw_level
+from afk.experiments.shelf import SHIPPED, find_agent, save_small
+from afk.view.episode import Source, find_links
+from afk.view.library import Kept, Library, play_by_hand
+from afk.view.sessions import Sessions, UnknownSessionError
+
+ROOT = Path(__file__).parents[2]
+GRID, TEXT = "qbabyai/danger", "qtextworld/take-1"
+
+
+def test_levels_of_a_seed_differ_and_do_not_depend_on_how_many_are_drawn() -> None:
+    env = make(GRID)
+    drawn = env.draw_many(jax.random.split(jax.random.fold_in(jax.random.key(3), 1_000))[0], 4)
+    for level in range(4):
+        pool = draw_level(env, seed=3, level=level)
+        assert eqx.tree_equal(
+            pool.states, jax.tree.map(lambda leaf, level=level: leaf[level : level + 1], drawn)
+        )
+    assert (
+        len({draw_map(jax.tree.map(lambda leaf, level=level: leaf[level], drawn)) for level in range(4)}) > 1
+    )
+
+
+def test_only_the_latest_games_are_kept() -> None:
+    sessions, source = Sessions(most=2), Source(GRID, "", 0, 0)
+    one, two = (sessions.start(source)[0] for _ in range(2))
+    sessions.find(one)
+    three, _ = sessions.start(source, ["left"])
+    assert len(sessions) == 2 and sessions.find(one) and sessions.find(three)
+    with pytest.raises(UnknownSessionError):
+        sessions.find(two)
+
+
+def test_a_game_that_is_over_takes_no_more_steps() -> None:
+    recording = record_policy(play_by_hand(GRID), "expert", seed=0)
+    hand = HandPlay(play_by_hand(GRID), seed=0)
+    for step in recording.steps:
+        hand.say(step.said)
+    assert hand.diary.is_over and hand.diary.record().ending == "success"
+    with pytest.raises(ValueError, match="over"):
+        hand.say("left")
+
+
+def test_what_many_ask_for_is_made_once_and_what_fails_is_tried_again() -> None:
+    kept: Kept[int] = Kept(2)
+    made, go_on = [], Event()
+
+    def make_slowly() -> int:
+        go_on.wait(5)
+        made.append(1)
+        return len(made)
+
+    with ThreadPoolExecutor(4) as people:
+        results = [people.submit(kept.get, "a", make_slowly) for _ in range(4)]
+        go_on.set()
+    assert [each.result() for each in results] == [1] * 4 and len(made) == 1
+    with pytest.raises(ZeroDivisionError):
+        kept.get("b", lambda: 1 // 0)
+    assert kept.get("b", lambda: 5) == 5
+    kept.get("c", lambda: 6)
+    assert kept.get("a", make_slowly) == 2  # it was used longest ago, and made room
+
+
+def test_links_join_just_the_notes_that_are_in_one_set() -> None:
+    recording = record_policy(play_by_hand("qbabyai/object-in-box"), "expert", seed=1)
+    for step in recording.steps:
+        notes = [note for each in step.notebook for note in each]
+        owners = [number for number, each in enumerate(step.notebook) for _ in each]
+        links = find_links(step.notebook, Similarity(2))  # which this task relates notes by
+        for one, two, shared in links:
+            assert shared and all(gram in notes[one] and gram in notes[two] for gram in shared)
+            assert {len(gram.split()) for gram in shared} == {2}
+            assert owners[one] == owners[two]
+        for number in set(owners):
+            inside = {note for note, owner in enumerate(owners) if owner == number}
+            reached = {min(inside)}
+            for _ in inside:
+                reached |= {note for one, two, _ in links if {one, two} & reached for note in (one, two)}
+            assert reached == inside
+    assert max(len(each) for each in recording.steps[-1].notebook) > 2
+
+
+def test_links_take_as_many_shared_words_as_alpha_says() -> None:
+    sets = [["find mary toy", "mary toy blue ball"], ["red key"]]
+    assert find_links(sets, Similarity(1)) == [(0, 1, ["mary", "toy"])]
+    assert find_links(sets, Similarity(2)) == [(0, 1, ["mary toy"])]
+    assert find_links(sets, Similarity(1, alpha=0.6)) == [(0, 1, ["mary", "toy"])]
+    assert not find_links(sets, Similarity(1, alpha=0.7))
+
+
+def test_agents_of_runs_are_listed_and_can_be_chosen(tmp_path: Path, short_texts: None) -> None:
+    agent = find_agent(SHIPPED, (GRID,))
+    save_small(tmp_path / "runs" / "mine" / "best-24.safetensors", agent)
+    (tmp_path / "runs" / "broken").mkdir()
+    (tmp_path / "runs" / "broken" / "best-1.safetensors").write_bytes(b"nothing")
+    library = Library(tmp_path / "runs")
+    assert {"name": "mine/best-24", "tasks": [*agent.config.tasks]} in library.describe()["agents"]
+    assert "broken/best-1" not in [agent["name"] for agent in library.describe()["agents"]]
+    assert library.first().agent == SHIPPED
+    chosen = Library(tmp_path / "none", tmp_path / "runs" / "mine")
+    assert chosen.first() == Source(agent.config.tasks[0], "mine/best-24", 0, 0)
+    played = chosen.describe_episode(chosen.first())
+    assert played["moments"][1]["step"]["heads"] and played["ending"]
+    with pytest.raises(ValueError, match="other actions"):
+        library.record(Source(TEXT, "mine/best-24", 0, 0))
+    with pytest.raises(ValueError, match="neither a checkpoint of an agent nor a run's folder"):
+        Library(None, tmp_path / "runs")
+
+
+def test_what_is_missing_is_named_with_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    with pytest.raises(ValueError, match=r"uvicorn is missing; for the viewer: pip install 'afk\[view\]'"):
+        view()
+
+
+def test_ten_people_were_served_soon_and_the_document_says_so() -> None:
+    record = json.loads((ROOT / "results" / "viewers.json").read_text())
+    alone, together = (row["step_ms"] for row in record["rows"])
+    assert record["rows"][1]["people"] == 10 and together["median"] < 100
+    assert record["ratio"] == pytest.approx(together["median"] / alone["median"])
+    page = " ".join((ROOT / "docs" / "viewer.md").read_text().split())
+    low, high = min(record["ratio_by_round"]), max(record["ratio_by_round"])
+    for said in (
+        f"in {together['median']:.0f} ms at the median",
+        f"in {alone['median']:.0f} ms when there is one",
+        f"longer than {together['p95']:.0f} ms and {alone['p95']:.0f} ms",
+        f"from {low:.1f} to {high:.1f} in three rounds",
+    ):
+        assert said in page
