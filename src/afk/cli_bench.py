@@ -22,6 +22,18 @@ def make_console() -> Console:
     return Console() if sys.stdout.isatty() else Console(width=160)
 
 
+def count_steps(option: str, text: str) -> int:
+    """The number of steps that an option of the command line says, such as 500K or 20M."""
+    scale = {"K": 10**3, "M": 10**6, "G": 10**9}.get(text[-1:].upper(), 1)
+    try:
+        steps = int(float(text[:-1] if scale > 1 else text) * scale)
+    except (ValueError, OverflowError):
+        steps = 0
+    if steps < 1:
+        raise ValueError(f"{option} is a number of steps such as 500K or 20M, not {text!r}")
+    return steps
+
+
 @bench_app.command(name="env")
 def bench_env(
     task: Annotated[
