@@ -42,11 +42,12 @@ def connect(address: str, resources: Resources, console: Console) -> Iterator[An
     """The `ray` package, connected to a cluster whose machines can carry out a task.
 
     Args:
-        address: HOST:PORT, ray://HOST:PORT, ``auto`` for the cluster that this machine belongs to, or `LOCAL`.
+        address: HOST:PORT, ``auto`` for the one this machine belongs to, or `LOCAL`.
         resources: what a task takes.
         console: where to say that there is no such machine yet.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported to anybody
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")  # what matters is said in a line
     try:
         import ray
     except ImportError:
@@ -55,13 +56,14 @@ def connect(address: str, resources: Resources, console: Console) -> Iterator[An
     if address == LOCAL:
         options |= {"include_dashboard": False, "object_store_memory": _STORE}
     else:
-        _check_address(address)
+        check_address(address)
     try:
         ray.init(**options)
     except (ConnectionError, RuntimeError, ValueError) as error:
-        raise ValueError(f"no Ray cluster can be reached at {address}: {_first_line(error)}") from error
+        hint = "its token, if it has one, has to be known here: RAY_AUTH_MODE and RAY_AUTH_TOKEN"
+        raise ValueError(f"no Ray cluster at {address} lets us in ({_first_line(error)}); {hint}") from error
     try:
-        _check_machines(ray.nodes(), address, resources, console)
+        check_machines(ray.nodes(), address, resources, console)
         yield ray
     finally:
         ray.shutdown()
@@ -119,7 +121,7 @@ def take_share(resources: Resources) -> None:
         os.environ.setdefault("XLA_PYTHON_CLIENT_MEM_FRACTION", f"{0.9 * resources.gpus:.3f}")
 
 
-def _check_address(address: str) -> None:
+def check_address(address: str) -> None:
     """Refuse an address where nobody answers: Ray itself would take a minute and many lines to say so."""
     if address == "auto":
         return
@@ -136,9 +138,7 @@ def _check_address(address: str) -> None:
         raise ValueError(f"no Ray cluster can be reached at {address}: {error.strerror or error}") from error
 
 
-def _check_machines(
-    nodes: list[dict[str, Any]], address: str, resources: Resources, console: Console
-) -> None:
+def check_machines(nodes: list[dict[str, Any]], address: str, resources: Resources, console: Console) -> None:
     """Say if no machine has what a task takes: it would wait for ever, unless such a machine joins."""
     machines = [node["Resources"] for node in nodes if node["Alive"]]
     if any(
