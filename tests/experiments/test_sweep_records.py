@@ -125,6 +125,7 @@ def test_how_far_a_sweep_is(tmp_path: Path) -> None:
             "--gpus is a part of one or a whole number, not 1.5",
         ),
         (("table-1", "--ray", "local", "--cpus", "-1"), "--cpus is a part of one or a whole number, not -1"),
+        (("table-1", "--ray", "local", "--cpus", "0"), "--cpus or --gpus is above 0"),
         (("nowhere.json", "--ray", "local"), "nowhere.json cannot be read: No such file"),
         (("study.json", "--ray", "local", "--seed", "3"), "says what to train: leave out --seed"),
     ],

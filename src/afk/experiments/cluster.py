@@ -35,6 +35,8 @@ class Resources:
         for name, count in (("cpus", self.cpus), ("gpus", self.gpus)):
             if not 0 <= count < float("inf") or (count > 1 and count != int(count)):
                 raise ValueError(f"--{name} is a part of one or a whole number, not {count:g}")
+        if not self.cpus and not self.gpus:
+            raise ValueError("a run takes something of a machine: --cpus or --gpus is above 0")
 
 
 @contextmanager

@@ -172,10 +172,13 @@ def _note(cell: Run, problem: str | None, study: Sequence[Run], place: Place, co
 
 def _find_left(run: Run, place: Place) -> list[Run]:
     """The seeds of a run that have no record yet, or one that lacks a task, as runs of their own."""
-    gathered = _read_gathered(run, place)
-    cells = [replace(run, seeds=(seed,)) for seed in run.seeds if seed not in gathered]
-    left = [what_is_left(cell, *[place.of_seed(cell.seeds[0])] * 2) for cell in cells]
-    return [cell for cell in left if cell is not None]
+    gathered, left = _read_gathered(run, place), []
+    for seed in (seed for seed in run.seeds if seed not in gathered):
+        where = place.of_seed(seed)
+        cell = what_is_left(replace(run, seeds=(seed,)), where, where)
+        if cell is not None:
+            left.append(cell)
+    return left
 
 
 def _gather(run: Run, place: Place) -> None:
