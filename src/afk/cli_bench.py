@@ -117,13 +117,15 @@ def bench_everything(
     task: Annotated[
         list[str] | None, typer.Option("--task", help="A task's name; may be given again.")
     ] = None,
-    preset: Annotated[str | None, typer.Option(help="Settings of training [by the device].")] = None,
+    preset: Annotated[str | None, typer.Option(help="Settings of training; otherwise by the device.")] = None,
     agent: Annotated[str, typer.Option(help="The variant.")] = "afk",
     environments: Annotated[
         list[int] | None,
         typer.Option("--envs", min=1, help="A batch size for worlds without an agent; may be given again."),
     ] = None,
-    seconds: Annotated[float | None, typer.Option(min=0.1, help="How long each takes [2, or 0.2].")] = None,
+    seconds: Annotated[
+        float | None, typer.Option(min=0.1, help="How long each measurement takes; otherwise 2, or 0.2.")
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer tasks and sizes, and less time.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw it all to this file, a .png.")] = None,
     as_json: JsonOption = False,

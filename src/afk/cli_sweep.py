@@ -27,16 +27,16 @@ def sweep(
     cpus: Annotated[float, typer.Option(help="Cores for the run of a seed.")] = 1.0,
     gpus: Annotated[float, typer.Option(help="GPUs for the run of a seed, or a part of one.")] = 0.0,
     devices: Annotated[
-        int | None, typer.Option(min=1, help="Devices that a run is spread over [all that it is given].")
+        int | None, typer.Option(min=1, help="Devices a run is spread over; otherwise all that it is given.")
     ] = None,
     retries: Annotated[
         int, typer.Option(min=0, help="How often a run is taken up again when its worker is lost.")
     ] = 10,
     preset: Annotated[
-        str | None, typer.Option(help="Settings [fast with GPUs, laptop without]; a file may say others.")
+        str | None, typer.Option(help="Settings; otherwise the file's, or fast with GPUs and laptop without.")
     ] = None,
     budget: Annotated[
-        str | None, typer.Option(help="Steps a seed, such as 5M, for an item [the preset's].")
+        str | None, typer.Option(help="Steps a seed for an item, such as 5M; otherwise the preset's.")
     ] = None,
     agent: Annotated[
         list[str] | None, typer.Option(help="Of an item, this agent only; may be given again.")
@@ -45,7 +45,8 @@ def sweep(
         list[str] | None, typer.Option(help="Of an item, this task only; may be given again.")
     ] = None,
     seed: Annotated[
-        list[int] | None, typer.Option(help="A seed, for an item; may be given again [the paper's five].")
+        list[int] | None,
+        typer.Option(help="A seed for an item; may be given again; otherwise the paper's five."),
     ] = None,
 ) -> None:
     """Train all runs of a study on a Ray cluster, every seed on its own, and gather their records."""

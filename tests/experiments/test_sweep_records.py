@@ -18,7 +18,7 @@ from afk.experiments.cluster import Resources, check_address, check_machines
 from afk.experiments.config import preset
 from afk.experiments.run_record import RunRecord, keep_seeds, merge_records, read_record, write_record
 from afk.experiments.study import SEEDS, Run
-from afk.experiments.sweep import Place, do_sweep, overview
+from afk.experiments.sweep import Place, do_sweep, overview, train_seed
 from afk.experiments.train import start_run
 from afk.report.plan import read_study
 
@@ -90,8 +90,13 @@ def test_records_of_different_runs_are_not_gathered(tmp_path: Path) -> None:
     run = Run("fast", "afk", ("qbabyai/danger",), seeds=(24, 42))
     write_seed(place, "afk", "S", 24)
     write_seed(place, "afk", "S", 42, config={"steps": 7})
-    assert run_nowhere([run], place) == ["there are records of fast--afk--S with different settings"]
+    with pytest.raises(ValueError, match="there are records of fast--afk--S with different settings"):
+        run_nowhere([run], place)
     assert not place.records.exists()
+    write_seed(place, "query", "S", 24)
+    failures = run_nowhere([run, replace(run, agent="query", seeds=(24,))], place)
+    assert failures == ["there are records of fast--afk--S with different settings"], "the others go on"
+    assert [path.name for path in place.records.iterdir()] == ["fast--query--S.json"]
     with pytest.raises(ValueError, match="several records of a seed"):
         merge_records([make_run("afk", "S", [0.9]), make_run("afk", "S", [0.9, 0.8])])
     with pytest.raises(ValueError, match="evaluated on different tasks"):
@@ -113,6 +118,18 @@ def test_how_far_a_sweep_is(tmp_path: Path) -> None:
     assert re.search(r"fast--afk--S .* 74% trained .* 70.0% .* 5,000,000 .* 2 ", shown.get())
 
 
+def test_a_worker_trains_on_the_devices_it_is_told_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path / "compiled"))
+    monkeypatch.setenv("NPROC", "2")
+    run = Run("laptop", "afk", ("qbabyai/danger",), seeds=(24,))
+    start_run(run.config, tmp_path / run.name)
+    problem = train_seed(run, tmp_path, 8, Resources(cpus=2, devices=99))
+    assert problem and problem.endswith("--devices is from 1 to that, not 99")
+    assert not (tmp_path / f"{run.name}.json").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -125,6 +142,7 @@ def test_how_far_a_sweep_is(tmp_path: Path) -> None:
             "--gpus is a part of one or a whole number, not 1.5",
         ),
         (("table-1", "--ray", "local", "--cpus", "-1"), "--cpus is a part of one or a whole number, not -1"),
+        (("table-1", "--ray", "local", "--preset", "slow"), "unknown preset 'slow'"),
         (("table-1", "--ray", "local", "--cpus", "0"), "--cpus or --gpus is above 0"),
         (("nowhere.json", "--ray", "local"), "nowhere.json cannot be read: No such file"),
         (("study.json", "--ray", "local", "--seed", "3"), "says what to train: leave out --seed"),
@@ -137,7 +155,7 @@ def test_what_the_user_got_wrong_is_one_line(
     with pytest.raises(ValueError) as caught:
         app(["sweep", *arguments], standalone_mode=False)
     assert said in str(caught.value) and "\n" not in str(caught.value)
-    assert not list(tmp_path.iterdir()), "nothing is left behind"
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.name != "lock"]
 
 
 @pytest.mark.parametrize(

@@ -68,10 +68,12 @@ def do_sweep(
         console: where to say how it goes.
 
     Returns:
-        What could not be trained, a line for each.
+        What could not be trained, a line for each; a ValueError if none of the runs can be.
     """
     with claim(place.folder):
         waiting, failures = _prepare(study, place)
+        if len(failures) == len(study):
+            raise ValueError(failures[0])
         if waiting:
             with (
                 connect(address, resources, console) as ray,
