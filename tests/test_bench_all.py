@@ -54,7 +54,8 @@ def test_everything_is_measured_and_drawn(
 
 def test_sizes_of_training_are_the_presets_and_others() -> None:
     scope = Scope((TASK,), "laptop", "afk", (4,), (0.25, 1, 4), (8,), 0.1)
-    assert [each.settings.environments for each in scope.configs(TASK)] == [16, 64, 256]
+    sizes = [(each.settings.environments, each.chunk) for each in scope.configs(TASK)]
+    assert sizes == [(16, 10), (64, 10), (256, 2)]
     assert published_pace(TASK) == "231 to 579" and published_pace("qtextworld/take-1") == "at most 58"
 
 

@@ -53,9 +53,15 @@ class Scope:
     def configs(self, task: str) -> list[Config]:
         """The runs whose training is measured; a ValueError if there can be no such run."""
         config = preset(self.preset, [task], agent=self.agent)
-        settings = config.settings
-        sizes = [max(1, int(share * settings.environments)) for share in self.shares]
-        return [replace(config, settings=replace(settings, environments=size)) for size in sizes]
+        configs = []
+        for share in self.shares:
+            settings = replace(
+                config.settings, environments=max(1, int(share * config.settings.environments))
+            )
+            # A call of about as many steps as the preset's: larger batches, fewer updates.
+            chunk = max(1, int(config.chunk / max(1, share)))
+            configs.append(replace(config, settings=settings, chunk=chunk, evaluate_every=chunk))
+        return configs
 
 
 def bench_all(scope: Scope, say: Callable[[str], None]) -> dict[str, Any]:
