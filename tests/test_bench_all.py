@@ -50,6 +50,7 @@ def test_everything_is_measured_and_drawn(
     length = evaluation["steps_per_second"] / evaluation["episodes_per_second"]
     assert 1 <= length <= 49, "steps of an episode"
     assert record["published"] == PUBLISHED and record["machine"] == bench.describe_machine()
+    assert record["load"] >= 0
 
 
 def test_sizes_of_training_are_the_presets_and_others() -> None:

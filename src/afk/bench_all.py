@@ -1,5 +1,6 @@
 """All measurements of speed in one run: worlds, rollouts, training and evaluation, by task and batch size."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -72,11 +73,12 @@ def bench_all(scope: Scope, say: Callable[[str], None]) -> dict[str, Any]:
         say: told what is measured next, in a few words.
 
     Returns:
-        A record: ``environments`` (steps and levels a second, where the time goes, ``scaling`` with the batch
-        size, and the peer's speed where it is installed), ``training`` (training and rollout) and
-        ``evaluation``, each a list with an entry for each task, or task and size; ``published``, the paper's.
+        A record: ``load``, how many processes wanted a core just before; ``environments`` (steps and levels
+        a second, where the time goes, ``scaling`` with the batch size, and the peer's speed where it is
+        installed), ``training`` (training and rollout) and ``evaluation``, each a list with an entry for each
+        task, or task and size; ``published``, the paper's pace.
     """
-    configs = {task: scope.configs(task) for task in scope.tasks}
+    configs, load = {task: scope.configs(task) for task in scope.tasks}, os.getloadavg()[0]
     worlds, training, evaluation = [], [], []
     for task in scope.tasks:
         say(f"{task}: environments")
@@ -89,6 +91,7 @@ def bench_all(scope: Scope, say: Callable[[str], None]) -> dict[str, Any]:
         evaluation += [bench_evaluation(config, episodes, scope.seconds) for episodes in scope.episodes]
     return {
         "machine": describe_machine(),
+        "load": load,
         "seconds": scope.seconds,
         "environments": worlds,
         "training": training,

@@ -32,15 +32,12 @@ def draw_speed(record: dict[str, Any]) -> "Figure":
     for world in dict.fromkeys(task.split("/")[0] for task in tasks):
         low, high = PUBLISHED[world]["training_steps_per_second"]
         training.axhspan(low or high, high, color="#767171", alpha=0.3, linewidth=1)
-    worlds.set_title("worlds (dotted: minigrid, textworld)")
-    training.set_title("training (dashed: rollout; grey: the paper)")
-    evaluation.set_title("evaluation")
-    for axis, across, along in (
-        (worlds, "environments", "steps a second"),
-        (training, "environments", "steps a second"),
-        (evaluation, "episodes at once", "episodes a second"),
-    ):
-        axis.set(xscale="log", yscale="log", xlabel=across, ylabel=along)
+    _label(worlds, "worlds (dotted: other engines)", "environments", "steps a second")
+    _label(training, "training (dashed: rollout, grey: paper)", "environments", "steps a second")
+    _label(evaluation, "evaluation", "episodes at once", "episodes a second")
+    for axis in (worlds, training):
+        axis.set_yscale("log")
+    evaluation.set_ylim(bottom=0)
     handles, labels = worlds.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
     return figure
@@ -59,3 +56,14 @@ def _line(
     """The speed of a task by a size."""
     pairs = sorted((each[across], each[along]) for each in points)
     axis.plot(*zip(*pairs, strict=True), color=colours[task], label=task, linestyle=linestyle, marker=".")
+
+
+def _label(axis: Any, title: str, across: str, along: str) -> None:
+    """Say what a panel shows; the sizes that were measured are its ticks."""
+    axis.set_title(title, fontsize="medium")
+    axis.set(xscale="log", xlabel=across, ylabel=along)
+    sizes = sorted(
+        {size for line in axis.get_lines() if line.get_marker() == "." for size in line.get_xdata()}
+    )
+    axis.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    axis.set_xticks([], minor=True)
