@@ -146,10 +146,11 @@ def test_a_sweep_survives_the_loss_of_a_worker_and_of_its_driver(
     cluster: str, undisturbed: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
     driver = _drive(tmp_path, cluster, environment)
+    _wait((tmp_path / "runs" / "lock").exists, driver)
+    other = _drive(tmp_path, cluster, environment)
     worker, folder = next(iter(_wait(lambda: _in_training(tmp_path), driver).items()))
     os.kill(worker, signal.SIGKILL)
     done = len(read_log(folder))
-    other = _drive(tmp_path, cluster, environment)
     _, said = other.communicate(timeout=100)
     assert other.returncode == 2 and "runs is in use by process" in said.splitlines()[-1], (
         "one driver at a time"
