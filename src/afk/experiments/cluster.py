@@ -49,7 +49,6 @@ def connect(address: str, resources: Resources, console: Console) -> Iterator[An
         console: where to say that there is no such machine yet.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported to anybody
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")  # what matters is said in a line
     try:
         import ray
     except ImportError:
