@@ -3,7 +3,7 @@
 import os
 import platform
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from importlib.util import find_spec
@@ -23,7 +23,7 @@ _POOL = 4096
 _ALL = "all but drawing actions"
 _COPIED = 1 << 28  # bytes
 _COPIES = 16
-_PEERS = ("minigrid", "textworld")
+PEERS = ("minigrid", "textworld")
 _PEER_LEVELS = 16  # that a peer plays in turn
 
 
@@ -82,6 +82,13 @@ def bench_environment(env: Environment[Any], *, environments: int, seconds: floa
     }
 
 
+def bench_scaling(env: Environment[Any], sizes: Sequence[int], *, seconds: float) -> list[dict[str, float]]:
+    """Steps a second in batches of different sizes."""
+    pool = draw_pool(env, jax.random.key(0), _POOL)
+    times = [(size, measure(steps_loop(env, pool, size), seconds)[0]) for size in sizes]
+    return [{"environments": size, "steps_per_second": STEPS * size / spent} for size, spent in times]
+
+
 def largest_part(result: dict[str, Any]) -> tuple[str, float]:
     """The part that takes most of the time `bench_environment` found, and its share."""
     saved = result["time_saved_without"]
@@ -126,7 +133,7 @@ def bench_peer(env: Environment[Any], *, seconds: float) -> dict[str, float | No
 
 def times_peer(result: dict[str, Any], what: str) -> str:
     """How much faster steps or levels are than the peer's, ``145 x minigrid``; a dash if it was not there."""
-    for peer in _PEERS:
+    for peer in PEERS:
         if theirs := result.get(f"{peer}_{what}_per_second"):
             return f"{result[f'{what}_per_second'] / theirs:,.0f} x {peer}"
     return "-"

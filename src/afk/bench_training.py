@@ -50,6 +50,7 @@ def bench_training(config: Config, *, seconds: float) -> dict[str, Any]:
         "width": config.size.width,
         "half_precision": settings.half_precision,
         "steps_per_second": per_update / update,
+        "rollout_steps_per_second": per_update / rollout,
         "compile_seconds": compiling,
         "share_of_time": {
             "environment": world / update,

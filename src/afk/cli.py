@@ -11,9 +11,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from afk import cli_reproduce, cli_tasks, cli_view
-from afk.cli_bench import JsonOption, SeedOption, TaskOption, bench_app, make_console
-from afk.records import cache_folder
+from afk import cli_reproduce, cli_sweep, cli_tasks, cli_view
+from afk.cli_bench import JsonOption, SeedOption, TaskOption, bench_app, count_steps, make_console
+from afk.records import keep_compiled_programs
 
 if TYPE_CHECKING:
     from afk.experiments.config import Config
@@ -31,6 +31,7 @@ app.command()(cli_tasks.tasks)
 app.command()(cli_tasks.play)
 app.command()(cli_reproduce.reproduce)
 app.command()(cli_view.view)
+app.command()(cli_sweep.sweep)
 
 AgentArgument = Annotated[
     str,
@@ -72,11 +73,17 @@ def train(
     resume: Annotated[Path | None, typer.Option(help="Go on with the run of this folder, as it is.")] = None,
 ) -> None:
     """Train an agent, or go on training one."""
+    from afk.experiments.claim import claim
+    from afk.experiments.config import read_config
     from afk.experiments.progress import say_what_next, train_with_bar
     from afk.experiments.train import start_run
 
     options = {"preset": preset, "out": out, "agent": agent, "seeds": tuple(seed) if seed else None}
-    options |= {"steps": _count(steps) if steps else None, "bonus": bonus, "bonus_until": bonus_until}
+    options |= {
+        "steps": count_steps("--steps", steps) if steps else None,
+        "bonus": bonus,
+        "bonus_until": bonus_until,
+    }
     options |= {"n_gram": n_gram, "alpha": alpha}
     given = {name: value for name, value in options.items() if value is not None}
     if bool(tasks) == (resume is not None):
@@ -86,7 +93,9 @@ def train(
     folder = resume or out or Path("runs/last")
     if tasks:
         start_run(_configure(tasks, given, devices), folder)
-    finished = train_with_bar(folder, Console(stderr=True), devices=devices)
+    read_config(folder)  # what is no run is refused before anything is written there
+    with claim(folder):
+        finished = train_with_bar(folder, Console(stderr=True), devices=devices)
     say_what_next(folder, Console(stderr=True), finished=finished)
     if not finished:
         raise typer.Exit(130)
@@ -194,30 +203,9 @@ def prepare() -> None:
     print(f"{len(bank.words):,} words, {len(bank.intros):,} variants of every text: {bank_path()}")
 
 
-def _count(text: str) -> int:
-    """A number such as 500K or 20M."""
-    scale = {"K": 10**3, "M": 10**6, "G": 10**9}.get(text[-1:].upper(), 1)
-    digits = text[:-1] if scale > 1 else text
-    try:
-        count = int(float(digits) * scale)
-    except (ValueError, OverflowError):
-        raise ValueError(f"--steps is a number such as 500K or 20M, not {text!r}") from None
-    if count < 1:
-        raise ValueError(f"--steps is at least 1, not {text!r}")
-    return count
-
-
-def _cache_compilations() -> None:
-    """Keep compiled programs in the user's cache folder, so that the second start is quick."""
-    import jax
-
-    if not os.environ.get("JAX_COMPILATION_CACHE_DIR"):
-        jax.config.update("jax_compilation_cache_dir", str(cache_folder() / "jax"))
-
-
 def main() -> None:
     """Run a command; what the user got wrong is one line on the error stream and exit code 2."""
-    _cache_compilations()
+    keep_compiled_programs()
     try:
         sys.exit(app(standalone_mode=False))
     except ValueError as error:

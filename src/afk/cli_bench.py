@@ -2,7 +2,8 @@
 
 import json
 import sys
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -20,6 +21,18 @@ SeedOption = Annotated[
 def make_console() -> Console:
     """Where tables go; wide when nobody watches, so that a pipe gets whole lines."""
     return Console() if sys.stdout.isatty() else Console(width=160)
+
+
+def count_steps(option: str, text: str) -> int:
+    """The number of steps that an option of the command line says, such as 500K or 20M."""
+    scale = {"K": 10**3, "M": 10**6, "G": 10**9}.get(text[-1:].upper(), 1)
+    try:
+        steps = int(float(text[:-1] if scale > 1 else text) * scale)
+    except (ValueError, OverflowError):
+        steps = 0
+    if steps < 1:
+        raise ValueError(f"{option} is a number of steps such as 500K or 20M, not {text!r}")
+    return steps
 
 
 @bench_app.command(name="env")
@@ -97,3 +110,86 @@ def bench_train(
         f"{result['operations_per_step'] / 1e6:,.0f} MFLOP a step, "
         f"{result['fraction_of_device_rate']:.1%} of what a matrix product reaches here"
     )
+
+
+@bench_app.command(name="all")
+def bench_everything(
+    task: Annotated[
+        list[str] | None, typer.Option("--task", help="A task's name; may be given again.")
+    ] = None,
+    preset: Annotated[str | None, typer.Option(help="Settings of training; otherwise by the device.")] = None,
+    agent: Annotated[str, typer.Option(help="The variant.")] = "afk",
+    environments: Annotated[
+        list[int] | None,
+        typer.Option("--envs", min=1, help="A batch size for worlds without an agent; may be given again."),
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(min=0.1, help="How long each measurement takes; otherwise 2, or 0.2.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer tasks and sizes, and less time.")] = False,
+    plot: Annotated[Path | None, typer.Option(help="Draw it all to this file, a .png.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Worlds, rollouts, training and evaluation by task and batch size, beside their peers."""
+    import jax
+
+    from afk import bench
+    from afk.bench_all import Scope, bench_all
+
+    if plot is not None:
+        _check_plot(plot)
+    most = bench.default_environments()
+    sizes = environments or ([most // 16, most] if quick else [most // 4**power for power in (3, 2, 1, 0)])
+    scope = Scope(
+        tasks=tuple(task or bench.default_tasks()[:: 2 if quick else 1]),
+        preset=preset or ("laptop" if jax.default_backend() == "cpu" else "fast"),
+        agent=agent,
+        environments=tuple(sorted(set(sizes))),
+        shares=(1,) if quick else (0.25, 1, 4),
+        episodes=(100,) if quick else (100, 500),
+        seconds=seconds or (0.2 if quick else 2.0),
+    )
+    record = bench_all(scope, lambda line: print(line, file=sys.stderr))
+    if plot is not None:
+        from afk.records import write_whole
+        from afk.report.figures import encode
+        from afk.report.speed import draw_speed
+
+        write_whole(plot, encode(draw_speed(record), "png"))
+        print(f"written: {plot}", file=sys.stderr)
+    if as_json:
+        print(json.dumps(record, indent=2))
+    else:
+        _show_all(record)
+
+
+def _check_plot(path: Path) -> None:
+    """Refuse a picture that could not be drawn, before anything is measured."""
+    from importlib.util import find_spec
+
+    if path.suffix != ".png":
+        raise ValueError(f"--plot is a file that ends in .png, not {path}")
+    if not find_spec("matplotlib"):
+        raise ValueError("a plot takes matplotlib: pip install 'afk[report]'")
+
+
+def _show_all(record: dict[str, Any]) -> None:
+    """A table for each kind of measurement."""
+    from afk.bench import times_peer
+    from afk.bench_all import published_pace
+
+    worlds = Table(Column("task", overflow="fold"), "envs", "steps/s", "against", "levels/s", title="worlds")
+    for each in record["environments"]:
+        for point in each["scaling"]:
+            faster = times_peer(each | point, "steps")
+            row = f"{point['environments']:,}", f"{point['steps_per_second']:,.0f}", faster
+            worlds.add_row(each["task"], *row, f"{each['levels_per_second']:,.0f}")
+    training = Table("task", "envs", "rollout steps/s", "training steps/s", "paper's", title="training")
+    for each in record["training"]:
+        speeds = [f"{each[name]:,.0f}" for name in ("rollout_steps_per_second", "steps_per_second")]
+        training.add_row(each["task"], f"{each['environments']:,}", *speeds, published_pace(each["task"]))
+    evaluation = Table("task", "episodes at once", "episodes/s", "steps/s", title="evaluation")
+    for each in record["evaluation"]:
+        speeds = [f"{each[name]:,.0f}" for name in ("episodes_per_second", "steps_per_second")]
+        evaluation.add_row(each["task"], str(each["episodes"]), *speeds)
+    make_console().print(worlds, training, evaluation, record["machine"])

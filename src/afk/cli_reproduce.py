@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from afk.cli_bench import JsonOption, make_console
+from afk.cli_bench import JsonOption, count_steps, make_console
 
 if TYPE_CHECKING:
     from afk.experiments.study import Run
     from afk.report.archive import Archive
     from afk.report.tables import Table
-
-_UNITS = {"K": 10**3, "M": 10**6, "G": 10**9}
 
 
 def reproduce(
@@ -52,13 +50,24 @@ def reproduce(
     ),
 ) -> None:
     """Print the paper's tables and figures from records, beside the published numbers."""
+    import jax
+
     from afk.report.archive import read_archive
     from afk.report.items import ITEMS, find_item
+    from afk.report.plan import plan_items
     from afk.report.render import to_json
 
     chosen = {name: find_item(name) for name in items or ITEMS}
     if run:
-        _train(_plan(list(chosen), agent, task, preset, seed, budget), runs, folder)
+        plan = plan_items(
+            list(chosen),
+            preset=preset or ("laptop" if jax.default_backend() == "cpu" else "fast"),
+            agents=agent,
+            tasks=task,
+            seeds=seed,
+            steps=count_steps("--budget", budget) if budget else None,
+        )
+        _train(plan, runs, folder)
     else:
         options = {"budget": budget, "preset": preset, "agent": agent, "task": task, "seed": seed}
         for name in (name for name, value in options.items() if value):
@@ -117,38 +126,6 @@ def _write(folder: Path, made: "dict[str, list[Table]]", archive: "Archive") -> 
     print(f"written: {written} files in {folder}", file=sys.stderr)
 
 
-def _plan(
-    items: list[str],
-    agents: list[str] | None,
-    tasks: list[str] | None,
-    preset: str | None,
-    seeds: list[int] | None,
-    budget: str | None,
-) -> "list[Run]":
-    """The runs that items take, each once."""
-    import jax
-
-    from afk.agents.variants import find_variant
-    from afk.experiments.run_record import task_named
-    from afk.experiments.study import SEEDS, Run
-    from afk.report.items import ITEMS
-
-    preset = preset or ("laptop" if jax.default_backend() == "cpu" else "fast")
-    steps = _count(budget) if budget else None
-    only = {task_named(task) for task in tasks or ()}
-    for agent in agents or ():
-        find_variant(agent)
-    wanted = {(each.agent, each.tasks): each for item in items for each in ITEMS[item].runs}
-    plan = [
-        Run(preset, agent, each.tasks, each.also, tuple(seeds or SEEDS), steps)
-        for (agent, _), each in wanted.items()
-        if (not agents or agent in agents) and only.issuperset(each.tasks if only else ())
-    ]
-    if not plan:
-        raise ValueError(f"there is nothing to train for {', '.join(items)} with these options")
-    return plan
-
-
 def _train(plan: "list[Run]", runs: Path, folder: Path) -> None:
     """Train what has no record yet, with a view of how far all runs are."""
     from afk.experiments.study import FRESH_LEVELS, do_study, overview
@@ -163,15 +140,3 @@ def _train(plan: "list[Run]", runs: Path, folder: Path) -> None:
         raise typer.Exit(130) from None
     for failure in failures:
         print(f"note: not trained: {failure}", file=sys.stderr)
-
-
-def _count(text: str) -> int:
-    """A number of steps such as 500K or 5M."""
-    scale = _UNITS.get(text[-1:].upper(), 1)
-    try:
-        steps = int(float(text[:-1] if scale > 1 else text) * scale)
-    except (ValueError, OverflowError):
-        steps = 0
-    if steps < 1:
-        raise ValueError(f"--budget is a number of steps such as 500K or 5M, not {text!r}")
-    return steps

@@ -11,6 +11,14 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "afk"
 
 
+def keep_compiled_programs() -> None:
+    """Keep what JAX compiles in the user's cache folder, so that the second start is quick."""
+    import jax
+
+    if not os.environ.get("JAX_COMPILATION_CACHE_DIR"):
+        jax.config.update("jax_compilation_cache_dir", str(cache_folder() / "jax"))
+
+
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file under a temporary name, then rename it, so that nobody sees half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)

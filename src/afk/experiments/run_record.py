@@ -10,7 +10,8 @@ with a file is said in one line.
 import json
 import math
 import re
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,63 @@ class RunRecord:
     def name(self) -> str:
         """What its file is called."""
         return run_name(self.preset, self.agent, self.tasks)
+
+
+def merge_records(records: Sequence[RunRecord]) -> RunRecord:
+    """One record of runs that differ in their seeds only, as if they had been trained one after the other.
+
+    A ValueError if they differ in anything else, were evaluated on different tasks, or share a seed.
+    """
+    first = records[0]
+    seeds = tuple(seed for record in records for seed in record.seeds)
+    for record in records:
+        if _common(record) != _common(first):
+            raise ValueError(f"there are records of {first.name} with different settings")
+    if len({each.seed for each in seeds}) < len(seeds):
+        raise ValueError(f"there are several records of a seed of {first.name}")
+    if any(each.fresh.keys() != seeds[0].fresh.keys() for each in seeds):
+        raise ValueError(f"the seeds of {first.name} were evaluated on different tasks")
+    compiling = [record.compile_seconds for record in records]
+    trained = sum(record.training_seconds for record in records)
+    return replace(
+        first,
+        machine=_merge_machines([record.machine for record in records]),
+        config=first.config | {"seeds": [each.seed for each in seeds]},
+        seconds=sum(record.seconds for record in records),
+        training_seconds=trained,
+        compile_seconds=None if None in compiling else sum(filter(None, compiling)),
+        steps_per_second=sum(record.steps_per_second * record.training_seconds for record in records)
+        / trained,
+        seeds=seeds,
+    )
+
+
+def keep_seeds(record: RunRecord, seeds: Collection[int]) -> RunRecord:
+    """The part of a record that tells of some of its seeds, each with an equal share of the time."""
+    kept = tuple(each for each in record.seeds if each.seed in seeds)
+    share = len(kept) / len(record.seeds)
+    return replace(
+        record,
+        config=record.config | {"seeds": [each.seed for each in kept]},
+        seconds=record.seconds * share,
+        training_seconds=record.training_seconds * share,
+        compile_seconds=None if record.compile_seconds is None else record.compile_seconds * share,
+        seeds=kept,
+    )
+
+
+def _common(record: RunRecord) -> tuple[Any, ...]:
+    """What seeds of the same run have in common."""
+    config = {name: value for name, value in record.config.items() if name != "seeds"}
+    return record.name, record.variant, config
+
+
+def _merge_machines(machines: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """A machine like each of these; where they differ, all that they are."""
+    found = {name: list(dict.fromkeys(each.get(name) for each in machines)) for name in machines[0]}
+    return {
+        name: values[0] if len(values) == 1 else ", ".join(map(str, values)) for name, values in found.items()
+    }
 
 
 def run_name(preset: str, agent: str, tasks: tuple[str, ...]) -> str:

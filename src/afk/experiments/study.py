@@ -5,35 +5,28 @@ moment and started again with the same command.
 """
 
 import time
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from concurrent import futures
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from afk.agents.agent import Agent
-from afk.agents.variants import find_variant
-from afk.bench import describe_machine
-from afk.envs.base import draw_pool
 from afk.envs.registry import make
+from afk.experiments.claim import claim
 from afk.experiments.config import Config, preset, read_config
-from afk.experiments.evaluate import CHUNK, Episodes, fresh_keys, play_agents, summarise
+from afk.experiments.outcome import make_record
 from afk.experiments.progress import train_with_bar
-from afk.experiments.run_record import CURVE, RunRecord, SeedRecord, read_record, run_name, write_record
-from afk.experiments.shelf import load_agent
-from afk.experiments.train import Row, final_evaluation, read_log, stack, start_run, train
-from afk.learn.rollout import Play
+from afk.experiments.run_record import RunRecord, read_record, run_name, write_record
+from afk.experiments.train import read_log, start_run, train
 
 SEEDS = (24, 42, 123, 321, 3407)  # the paper's
 FRESH_LEVELS = 1000
-POINTS = 200  # of a curve, at most
 _COMPILERS = 2  # runs that are compiled at once
 
 
@@ -106,62 +99,126 @@ def do_study(
     waiting: list[tuple[Run, Config]] = []
     for run in study:
         try:
-            if (left := _what_is_left(run, runs, records)) is not None:
-                waiting.append((left, _find_config(left, runs)))
+            if (left := what_is_left(run, runs, records)) is not None:
+                waiting.append((left, find_config(left, runs)))
         except ValueError as error:
             failures.append(str(error))
-    compilers = ThreadPoolExecutor(_COMPILERS)
-    compiled = [compilers.submit(_compile, config) for _, config in waiting[1:] if ahead]
+    compilers = futures.ThreadPoolExecutor(_COMPILERS)
     try:
+        # The first by itself: nothing can train before it is there, and several at once take longer each.
+        compiled = [compilers.submit(_compile, config) for _, config in waiting[:1] if ahead]
+        futures.wait(compiled)
+        compiled += [compilers.submit(_compile, config) for _, config in waiting[1:] if ahead]
         for number, (run, config) in enumerate(waiting):
-            wait(compiled[number - 1 : number] if number else ())
+            futures.wait(compiled[number : number + 1])
             console.print(f"run {number + 1} of {len(waiting)}: {run.name}", markup=False, highlight=False)
             try:
-                record = _do_run(run, config, runs / run.name, console, levels)
+                do_run(run, config, runs=runs, records=records, console=console, levels=levels)
             except ValueError as error:
                 failures.append(f"{run.name}: {error}")
-                continue
-            known = records / f"{run.name}.json"
-            if known.exists():  # evaluated on more tasks, perhaps elsewhere: it was trained where it was
-                before = read_record(known)
-                record = replace(record, machine=before.machine, compile_seconds=before.compile_seconds)
-            write_record(records, record)
     finally:
         compilers.shutdown(cancel_futures=True)
     return failures
 
 
-def overview(study: Sequence[Run], *, runs: Path, records: Path) -> Table:
-    """How far the runs of a study are: a progress view over all of them."""
-    table = Table("run", "state", "success", "steps a seed", "seeds")
-    for run in study:
-        try:
-            table.add_row(run.name, *_state(run, runs / run.name, records / f"{run.name}.json"))
-        except ValueError as error:
-            table.add_row(run.name, str(error))
-    return table
+def do_run(
+    run: Run,
+    config: Config,
+    *,
+    runs: Path,
+    records: Path,
+    console: Console,
+    levels: int,
+    devices: int | None = None,
+    wait: bool = False,
+) -> None:
+    """Train a run to its end, evaluate its agents, and write its record.
+
+    Nothing is done if another process did it before this one had the run's folder for itself.
+
+    Args:
+        run: what is recorded.
+        config: what is trained.
+        runs: where folders of runs are kept.
+        records: where the record is written.
+        console: where to say how it goes.
+        levels: fresh levels for each agent and task in the end.
+        devices: how many to use; all there are if not given.
+        wait: for another process that trains the run; otherwise that is a ValueError.
+    """
+    folder, path = runs / run.name, records / f"{run.name}.json"
+    with claim(folder, wait=wait):
+        left = what_is_left(run, runs, records)
+        if left is None:
+            return
+        record = _train_and_evaluate(left, config, folder, console, levels, devices)
+        if path.exists():  # evaluated on more tasks, perhaps elsewhere: it was trained where it was
+            before = read_record(path)
+            record = replace(record, machine=before.machine, compile_seconds=before.compile_seconds)
+        write_record(records, record)
 
 
-def _state(run: Run, folder: Path, path: Path) -> tuple[str, str, str, str]:
-    """The state of a run, its success, its steps and its seeds."""
+class Standing(NamedTuple):
+    """How far a run is.
+
+    Attributes:
+        recorded: whether it has a record.
+        trained: the share of its training that is done.
+        success: in its final metric, or in the last evaluation so far; None before the first.
+        steps: environment steps a seed, in the end.
+        seeds: how many.
+    """
+
+    recorded: bool
+    trained: float
+    success: float | None
+    steps: int
+    seeds: int
+
+    @property
+    def state(self) -> str:
+        """In words."""
+        if self.recorded:
+            return "recorded"
+        if self.trained == 1:
+            return "to be evaluated"
+        return f"{self.trained:.0%} trained" if self.trained else "waiting"
+
+
+def find_standing(run: Run, *, runs: Path, records: Path) -> Standing:
+    """How far a run is, from its record or from its folder."""
+    path = records / f"{run.name}.json"
     if path.exists():
         record = read_record(path)
         success = np.mean([seed.final[task]["success"] for seed in record.seeds for task in record.tasks])
-        return "recorded", f"{success:.1%}", f"{record.config['steps']:,}", str(len(record.seeds))
-    config = run.config
-    rows = read_log(folder)
+        return Standing(True, 1.0, float(success), record.config["steps"], len(record.seeds))
+    config, rows = run.config, read_log(runs / run.name)
     evaluated = [row["evaluation"]["success"] for row in rows if "evaluation" in row][-len(config.seeds) :]
-    share = rows[-1]["updates"] / config.updates if rows else 0.0
-    state = "to be evaluated" if share == 1 else f"{share:.0%} trained" if rows else "waiting"
-    return (
-        state,
-        f"{np.mean(evaluated):.1%}" if evaluated else "",
-        f"{config.steps:,}",
-        str(len(config.seeds)),
-    )
+    trained = rows[-1]["updates"] / config.updates if rows else 0.0
+    success = float(np.mean(evaluated)) if evaluated else None
+    return Standing(False, trained, success, config.steps, len(config.seeds))
 
 
-def _what_is_left(run: Run, runs: Path, records: Path) -> Run | None:
+def overview(study: Sequence[Run], *, runs: Path, records: Path) -> Table:
+    """How far the runs of a study are: a progress view over all of them."""
+    return tabulate(study, lambda run: find_standing(run, runs=runs, records=records))
+
+
+def tabulate(study: Sequence[Run], look: Callable[[Run], Standing]) -> Table:
+    """A line for each run of a study: how far it is, or what is wrong with it."""
+    table = Table("run", "state", "success", "steps a seed", "seeds")
+    for run in study:
+        try:
+            found = look(run)
+        except ValueError as error:
+            table.add_row(run.name, str(error))
+            continue
+        success = "" if found.success is None else f"{found.success:.1%}"
+        table.add_row(run.name, found.state, success, f"{found.steps:,}", str(found.seeds))
+    return table
+
+
+def what_is_left(run: Run, runs: Path, records: Path) -> Run | None:
     """The run if it has no record; if its record lacks a task, the run with all tasks of both; else None."""
     path = records / f"{run.name}.json"
     if not path.exists():
@@ -175,7 +232,7 @@ def _what_is_left(run: Run, runs: Path, records: Path) -> Run | None:
     return replace(run, also=tuple(dict.fromkeys((*known, *run.also))))
 
 
-def _find_config(run: Run, runs: Path) -> Config:
+def find_config(run: Run, runs: Path) -> Config:
     """The configuration of a run, which its folder must have too if there is one."""
     config, folder = run.config, runs / run.name
     if (folder / "config.json").exists() and read_config(folder) != config:
@@ -183,13 +240,15 @@ def _find_config(run: Run, runs: Path) -> Config:
     return config
 
 
-def _do_run(run: Run, config: Config, folder: Path, console: Console, levels: int) -> RunRecord:
+def _train_and_evaluate(
+    run: Run, config: Config, folder: Path, console: Console, levels: int, devices: int | None
+) -> RunRecord:
     """Train a run to its end, and evaluate its agents."""
     if not (folder / "config.json").exists():
         start_run(config, folder)
     logged = _logged_seconds(folder)
     start = time.perf_counter()
-    if not train_with_bar(folder, console):
+    if not train_with_bar(folder, console, devices=devices):
         raise KeyboardInterrupt
     trained = _logged_seconds(folder) - logged
     return make_record(
@@ -211,82 +270,3 @@ def _compile(config: Config) -> None:
     with TemporaryDirectory() as folder:
         start_run(config, Path(folder) / "run")
         next(train(Path(folder) / "run"))
-
-
-def make_record(
-    folder: Path,
-    *,
-    preset: str,
-    also: tuple[str, ...] = (),
-    levels: int,
-    compile_seconds: float | None = None,
-) -> RunRecord:
-    """What is kept of a run that is over.
-
-    Args:
-        folder: of the run.
-        preset: the name of its settings.
-        also: tasks that its agents are evaluated on besides those of training.
-        levels: fresh levels for each agent and task.
-        compile_seconds: what compiling took, if that is known.
-    """
-    config, log = read_config(folder), read_log(folder)
-    agents = stack([load_agent(folder / f"last-{seed}.safetensors").network for seed in config.seeds])
-    fresh = {
-        task: _evaluate(_play(config, task), agents, config.seeds, levels)
-        for task in dict.fromkeys((*config.tasks, *also))
-    }
-    seeds = []
-    for index, seed in enumerate(config.seeds):
-        rows = [row for row in log if row["seed"] == seed and "evaluation" in row]
-        final = {task: final_evaluation(_of_task(rows, task)) for task in config.tasks}
-        mine = {task: measures[index] for task, measures in fresh.items()}
-        seeds.append(SeedRecord(seed, final, mine, _curve(rows)))
-    return RunRecord(
-        preset=preset,
-        agent=config.agent,
-        variant=asdict(find_variant(config.agent)),
-        tasks=config.tasks,
-        machine=describe_machine(),
-        config=config.to_json(),
-        seconds=log[-1]["seconds"],
-        training_seconds=log[-1]["training_seconds"],
-        compile_seconds=compile_seconds,
-        steps_per_second=log[-1]["steps_per_second"],
-        seeds=tuple(seeds),
-    )
-
-
-def _play(config: Config, task: str) -> Play:
-    """How the agents of a run play one task; what they were trained with is compiled already."""
-    return config.play if config.tasks == (task,) else replace(config.play, env=make(task))
-
-
-def _evaluate(play: Play, agents: Agent, seeds: Sequence[int], levels: int) -> list[dict[str, Any]]:
-    """Stacked agents side by side on fresh levels, on which `afk eval` would find the same."""
-    keys = [fresh_keys(seed) for seed in seeds]
-    pools = stack([draw_pool(play.env, levels_key, levels) for levels_key, _ in keys])
-    chunks = []
-    for number, start in enumerate(range(0, levels, CHUNK)):
-        part = jax.tree.map(lambda leaf, start=start: leaf[:, start : start + CHUNK], pools)
-        play_keys = jnp.stack([jax.random.fold_in(play_key, number) for _, play_key in keys])
-        chunks.append(play_agents(play, agents, part, play_keys))
-    played = Episodes(*(np.concatenate(fields, 1) for fields in zip(*chunks, strict=True)))
-    return [_measure(Episodes(*(field[index] for field in played))) for index in range(len(seeds))]
-
-
-def _measure(episodes: Episodes) -> dict[str, Any]:
-    """The paper's measures, and how many episodes had 0, 1, 2, ... queries."""
-    return summarise([episodes]) | {"query_histogram": np.bincount(episodes.queries).tolist()}
-
-
-def _of_task(rows: list[Row], task: str) -> list[Row]:
-    """Lines of a log with the evaluations of one task of a mixture."""
-    return [{"evaluation": row.get("evaluation_by_task", {}).get(task, row["evaluation"])} for row in rows]
-
-
-def _curve(rows: list[Row]) -> dict[str, list[float]]:
-    """The evaluations of a seed, the first and the last among them, at most `POINTS`."""
-    kept = np.linspace(0, len(rows) - 1, min(len(rows), POINTS)).round().astype(int)
-    points = [{"steps": rows[index]["steps"], **rows[index]["evaluation"]} for index in kept]
-    return {name: [round(point[name], 4) for point in points] for name in CURVE}

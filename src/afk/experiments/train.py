@@ -7,6 +7,7 @@ A run is a folder, of one seed or of several that are trained side by side:
     best-24.safetensors     the agent of seed 24 that did best in an evaluation
     last-24.safetensors     the agent of seed 24 at the last evaluation
     state.safetensors       everything, to go on from
+    lock                    who trains it just now, if anybody does: see `claim`
     tensorboard/seed-24/    the log once more, for TensorBoard
 
 Killed at any moment, a run goes on from its last state, and ends with the same parameters as if it had not.
@@ -34,6 +35,7 @@ from afk.envs.base import draw_pool, pool_of, scatter_share
 from afk.envs.qbabyai.cells import ACTIONS
 from afk.envs.qbabyai.environment import GridWorld
 from afk.experiments import checkpoint
+from afk.experiments.claim import CLAIM
 from afk.experiments.config import Config, read_config
 from afk.experiments.evaluate import play_agents, summarise, summarise_by_task
 from afk.experiments.tensorboard import encode_events, event_rows
@@ -51,7 +53,7 @@ _LEVELS, _NETWORK, _TRAINING, _EVALUATION = range(4)
 
 def start_run(config: Config, folder: Path) -> None:
     """Make the folder of a new run; a ValueError if something is there already."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.exists() and (not folder.is_dir() or any(path.name != CLAIM for path in folder.iterdir())):
         raise ValueError(f"{folder} is in use; choose another folder, or go on with --resume {folder}")
     write_json(folder / "config.json", config.to_json())
 

@@ -41,7 +41,7 @@ def _draw_measure(archive: Archive, measure: str) -> "Figure":
     shown = panels(archive)
     names = list(dict.fromkeys(name for runs in shown.values() for name in runs))
     columns = min(_COLUMNS, len(shown))
-    figure, axes = _panels(len(shown), columns)
+    figure, axes = lay_out(len(shown), columns)
     for axis, (tasks, runs) in zip(axes, shown.items(), strict=True):
         for name, run in runs.items():
             colour = _colour(name, names)
@@ -73,7 +73,7 @@ def draw_histogram(archive: Archive) -> dict[str, "Figure"]:
     found = [(title, trained, task, run) for title, trained, task, run in histogram_runs(archive) if run]
     if not found:
         return {}
-    figure, axes = _panels(len(found), 2)
+    figure, axes = lay_out(len(found), 2)
     for axis, (title, trained, task, run) in zip(axes, found, strict=True):
         axis.bar(np.arange(BINS + 1), 100 * query_shares(run, task), color=_colour(title, [title]))
         axis.set_xticks(range(BINS + 1), [*map(str, range(BINS)), f"{BINS}+"])
@@ -93,7 +93,7 @@ def encode(figure: "Figure", kind: str) -> bytes:
     return content.getvalue()
 
 
-def _panels(count: int, columns: int) -> tuple["Figure", list[Any]]:
+def lay_out(count: int, columns: int) -> tuple["Figure", list[Any]]:
     """A figure with so many axes."""
     from matplotlib.figure import Figure
 

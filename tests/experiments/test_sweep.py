@@ -1,0 +1,186 @@
+"""Sweeps on a cluster of several processes: what kills do to them, and what they leave behind."""
+
+import json
+import os
+import re
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from afk.experiments.run_record import read_record
+from afk.experiments.train import read_log
+
+needs_ray = pytest.mark.skipif(
+    find_spec("ray") is None, reason="ray is not installed: pip install 'afk[sweep]'"
+)
+SEEDS = (24, 7)
+NAME = "tiny--no-query--S"
+# The command with a preset of toy size, which only the driver knows: workers train what it has started.
+DRIVER = """
+from afk.agents.agent import Size
+from afk.cli import main
+from afk.experiments import config, study
+from afk.learn.ppo import Settings
+
+config.PRESETS["tiny"] = {
+    "steps": 8 * 320,
+    "size": Size(width=8, head=8, view_layers=1, film_blocks=1, distinct_notes=0),
+    "settings": Settings(environments=16, steps=20, minibatches=2, epochs=1),
+    "levels": 32,
+    "chunk": 1,
+    "evaluate_every": 4,
+    "evaluation_episodes": 8,
+}
+study.FRESH_LEVELS = 8
+main()
+"""
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Of processes that share their compiled programs, and a cluster that is theirs alone."""
+    return os.environ | {
+        "JAX_COMPILATION_CACHE_DIR": str(tmp_path_factory.mktemp("compiled")),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN": secrets.token_hex(32),
+        "RAY_USAGE_STATS_ENABLED": "0",
+    }
+
+
+@pytest.fixture(scope="module")
+def cluster(environment: dict[str, str]) -> Iterator[str]:
+    """The address of a cluster of two nodes with a core each, all on this machine."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"127.0.0.1:{port}"
+    start = [str(Path(sys.executable).parent / "ray"), "start", "--block", "--num-cpus=1"]
+    start += ["--node-ip-address=127.0.0.1", "--object-store-memory=100000000"]
+    head = [*start, "--head", f"--port={port}", "--include-dashboard=false"]
+    nodes = [_start(head, environment)]
+    _wait(lambda: _answers(port), nodes[0])
+    nodes.append(_start([*start, f"--address={address}"], environment))
+    yield address
+    for node in reversed(nodes):
+        node.terminate()
+        node.wait(timeout=60)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where a sweep was done that nobody disturbed."""
+    place = tmp_path_factory.mktemp("undisturbed")
+    driver = _drive(place, "local", environment)
+    _, said = driver.communicate(timeout=300)
+    assert driver.returncode == 0, said
+    assert all(f"recorded: {NAME}, seed {seed}" in said for seed in SEEDS)
+    return place
+
+
+def _start(command: list[str], environment: dict[str, str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True
+    )
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _drive(place: Path, address: str, environment: dict[str, str]) -> subprocess.Popen[str]:
+    """Start the driver of a sweep."""
+    study = place / "study.json"
+    content = {"tasks": ["S"], "agents": ["no-query"], "seeds": SEEDS, "preset": "tiny"}
+    study.write_text(json.dumps(content))
+    command = [sys.executable, "-c", DRIVER, "sweep", str(study), "--ray", address]
+    command += ["--runs", str(place / "runs"), "--from", str(place / "results")]
+    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+
+
+def _wait(done: Callable[[], Any], process: subprocess.Popen[str]) -> Any:
+    """What a function gives as soon as it gives something, while a process lives."""
+    deadline = time.monotonic() + 200
+    while not (found := done()):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.01)
+    return found
+
+
+def _in_training(place: Path) -> dict[int, Path]:
+    """Folders of runs that have a checkpoint and no record, by the process that trains them."""
+    found = {}
+    for folder in (place / "runs").glob("seed-*/*/"):
+        if (folder / "state.safetensors").exists() and not folder.with_name(f"{folder.name}.json").exists():
+            holder = re.match(r"process (\d+) on ", (folder / "lock").read_text())
+            if holder:
+                found[int(holder[1])] = folder
+    return found
+
+
+def _seeds(place: Path) -> list[Any]:
+    """What is recorded of every seed, times left out."""
+    record = read_record(place / "results" / "runs" / f"{NAME}.json")
+    assert record.config["seeds"] == [seed.seed for seed in record.seeds] == list(SEEDS)
+    return [
+        replace(record, seconds=0, training_seconds=0, compile_seconds=0, steps_per_second=0),
+        *record.seeds,
+    ]
+
+
+@needs_ray
+def test_a_sweep_survives_the_loss_of_a_worker_and_of_its_driver(
+    cluster: str, undisturbed: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    driver = _drive(tmp_path, cluster, environment)
+    _wait((tmp_path / "runs" / "lock").exists, driver)
+    other = _drive(tmp_path, cluster, environment)
+    worker, folder = next(iter(_wait(lambda: _in_training(tmp_path), driver).items()))
+    os.kill(worker, signal.SIGKILL)
+    done = len(read_log(folder))
+    _, said = other.communicate(timeout=100)
+    assert other.returncode == 2 and "runs is in use by process" in said.splitlines()[-1], (
+        "one driver at a time"
+    )
+
+    follower = _wait(
+        lambda: {pid for pid, each in _in_training(tmp_path).items() if each == folder} - {worker}, driver
+    )
+    driver.send_signal(signal.SIGKILL)
+    driver.communicate()
+    assert follower and 0 < done < 8, "it was killed in the middle"
+    assert not (tmp_path / "results").exists()
+
+    driver = _drive(tmp_path, cluster, environment)
+    _, said = driver.communicate(timeout=300)
+    assert driver.returncode == 0, said
+    assert _seeds(tmp_path) == _seeds(undisturbed)
+    for seed in SEEDS:
+        last = Path("runs") / f"seed-{seed}" / NAME / f"last-{seed}.safetensors"
+        pieced, whole = (load_file(each / last) for each in (tmp_path, undisturbed))
+        for name, array in whole.items():
+            np.testing.assert_array_equal(array, pieced[name], err_msg=name)
+    assert sorted(path.name for path in (tmp_path / "results" / "runs").iterdir()) == [f"{NAME}.json"]
+
+
+@needs_ray
+def test_a_sweep_that_is_done_does_nothing(undisturbed: Path, environment: dict[str, str]) -> None:
+    files = [path for path in undisturbed.rglob("*") if path.is_file() and path.name != "study.json"]
+    before = {path: path.stat().st_mtime_ns for path in files if path != undisturbed / "runs" / "lock"}
+    driver = _drive(undisturbed, "nowhere:1", environment)  # nobody is asked to do anything
+    _, said = driver.communicate(timeout=100)
+    assert driver.returncode == 0 and "recorded: " not in said, said
+    assert {path: path.stat().st_mtime_ns for path in before} == before

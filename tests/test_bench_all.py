@@ -1,0 +1,75 @@
+"""`afk bench all`: everything is measured once, in toy size, printed and drawn."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from afk import bench
+from afk.agents.agent import Size
+from afk.bench_all import PUBLISHED, Scope, published_pace
+from afk.cli import app
+from afk.experiments import config
+from afk.learn.ppo import Settings
+
+TASK = "qbabyai/danger"
+TINY = {
+    "steps": 320,
+    "size": Size(width=8, head=8, view_layers=1, film_blocks=1, distinct_notes=0),
+    "settings": Settings(environments=16, steps=20, minibatches=2, epochs=1),
+    "levels": 32,
+    "chunk": 1,
+    "evaluate_every": 1,
+    "evaluation_episodes": 8,
+}
+
+
+def test_everything_is_measured_and_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(config.PRESETS, "tiny", TINY)
+    monkeypatch.setattr(bench, "_POOL", 64)
+    monkeypatch.setattr(bench, "_COPIED", 1 << 16)
+    plot = tmp_path / "speed.png"
+    sizes = ["--envs", "16", "--envs", "4", "--seconds", "0.1", "--quick"]
+    options = ["--task", TASK, "--preset", "tiny", *sizes, "--plot", str(plot), "--json"]
+    app(["bench", "all", *options], standalone_mode=False)
+    printed, said = capsys.readouterr()
+    record = json.loads(printed)
+    assert "training with 16 environments" in said and plot.read_bytes()[:4] == b"\x89PNG"
+
+    (world,) = record["environments"]
+    assert [point["environments"] for point in world["scaling"]] == [4, 16] and world["task"] == TASK
+    assert world["scaling"][1]["steps_per_second"] == world["steps_per_second"] > 0
+    assert world["levels_per_second"] > 0 and world["minigrid_steps_per_second"] > 0
+    (training,) = record["training"]
+    assert training["preset"] == "tiny" and training["environments"] == 16
+    assert training["rollout_steps_per_second"] > training["steps_per_second"] > 0
+    (evaluation,) = record["evaluation"]
+    assert evaluation["episodes"] == 100
+    length = evaluation["steps_per_second"] / evaluation["episodes_per_second"]
+    assert 1 <= length <= 49, "steps of an episode"
+    assert record["published"] == PUBLISHED and record["machine"] == bench.describe_machine()
+    assert record["load"] >= 0
+
+
+def test_sizes_of_training_are_the_presets_and_others() -> None:
+    scope = Scope((TASK,), "laptop", "afk", (4,), (0.25, 1, 4), (8,), 0.1)
+    sizes = [(each.settings.environments, each.chunk) for each in scope.configs(TASK)]
+    assert sizes == [(16, 10), (64, 10), (256, 2)]
+    assert published_pace(TASK) == "231 to 579" and published_pace("qtextworld/take-1") == "at most 58"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--plot", "speed.svg"), "--plot is a file that ends in .png, not speed.svg"),
+        (("--task", "qbabyai/dangre"), "did you mean qbabyai/danger"),
+        (("--preset", "slow"), "unknown preset 'slow'"),
+        (("--agent", "akf"), "did you mean afk"),
+    ],
+)
+def test_what_the_user_got_wrong_is_one_line(arguments: tuple[str, ...], said: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        app(["bench", "all", *arguments], standalone_mode=False)
+    assert said in str(caught.value) and "\n" not in str(caught.value)
