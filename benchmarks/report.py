@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 
 from afk.bench import times_peer
-from afk.report.archive import read_archive
+from afk.report.archive import Archive, read_archive
+from afk.report.choice import published_row
 from afk.report.items import ITEMS
 from afk.report.render import to_markdown
 
@@ -16,7 +17,7 @@ def main() -> None:
     """Print each table as Markdown."""
     archive = read_archive(RESULTS)
     tables = [table for name in README_ITEMS for table in ITEMS[name].tables(archive) if not table.is_empty]
-    print(_speeds(), _worlds(), *map(to_markdown, tables), sep="\n\n")
+    print(_speeds(), _training(), _worlds(), _shipped(archive), *map(to_markdown, tables), sep="\n\n")
 
 
 def _speeds() -> str:
@@ -39,6 +40,41 @@ def _speeds() -> str:
                 f"| {result['steps_per_second']:,.0f} | {times_peer(result, 'steps')} "
                 f"| {result['levels_per_second']:,.0f} | {times_peer(result, 'levels')} |"
             )
+    return "\n".join(lines)
+
+
+def _training() -> str:
+    """Training steps a second by machine."""
+    lines = [
+        "| preset | machine | seeds x environments | steps/s | environment, rollout, update | of its rate |",
+        "|---|---|---|---|---|---|",
+    ]
+    for path in sorted(RESULTS.glob("bench-train-*.json")):
+        for result in json.loads(path.read_text())["results"]:
+            shares = ", ".join(f"{share:.0%}" for share in result["share_of_time"].values())
+            lines.append(
+                f"| `{result['preset']}` | {result['machine']['device']} "
+                f"| {result['seeds']} x {result['environments']} | {result['steps_per_second']:,.0f} "
+                f"| {shares} | {result['fraction_of_device_rate']:.1%} |"
+            )
+    return "\n".join(lines)
+
+
+def _shipped(archive: Archive) -> str:
+    """What the agents that come with the package do on fresh levels, beside the paper's agent."""
+    lines = [
+        "| task | success | paper | steps | paper | queries | good ones | F1 |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for row in _read("shipped.json")["tasks"]:
+        name, low = published_row(row["task"]), row["success_interval"][0]
+        published = [archive.paper(f"qbabyai_{each}", name, "afk") for each in ("success", "episode_length")]
+        success, steps = (f"{each.mean:.1f}" if each else "-" for each in published)
+        lines.append(
+            f"| `{row['task']}` | {row['success']:.1%} (at least {low:.1%}) | {success}% "
+            f"| {row['episode_length']:.1f} | {steps} | {row['queries']:.2f} | {row['good_queries']:.0f} "
+            f"| {row['f1']:.3f} |"
+        )
     return "\n".join(lines)
 
 
