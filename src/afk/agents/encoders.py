@@ -159,14 +159,25 @@ class NoteEncoder(eqx.Module):
             tokens: (n, words).
             distinct: how many distinct notes there may be; if there are more, encodings are not a number.
         """
-        marks = _mark(tokens)
-        found, first = jnp.unique(marks, return_index=True, size=distinct, fill_value=jnp.uint32(2**32 - 1))
-        which = jnp.searchsorted(found, marks)
-        right = (tokens[first][jnp.minimum(which, distinct - 1)] == tokens).all(-1)
-        words, notes = self(tokens[first])
+        rows, which, right = find_distinct(tokens, distinct)
+        words, notes = self(rows)
         chosen = jnp.where(right[:, None], jax.nn.one_hot(which, distinct, dtype=notes.dtype), jnp.nan)
         every = chosen @ words.reshape(distinct, -1)
         return every.reshape(*tokens.shape, -1), chosen @ notes
+
+
+def find_distinct(tokens: jax.Array, distinct: int) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """The distinct ones of (n, words) notes.
+
+    Returns:
+        The notes, (distinct, words); the number of each of the n in them, (n,) int32; and whether it is
+        there, (n,) bool, as all are unless there are more distinct ones.
+    """
+    marks = _mark(tokens)
+    found, first = jnp.unique(marks, return_index=True, size=distinct, fill_value=jnp.uint32(2**32 - 1))
+    rows = tokens[first]
+    which = jnp.minimum(jnp.searchsorted(found, marks), distinct - 1)
+    return rows, which, (rows[which] == tokens).all(-1)
 
 
 def _mark(tokens: jax.Array) -> jax.Array:

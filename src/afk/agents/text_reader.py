@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from afk.agents.agent import Agent, Size
-from afk.agents.encoders import look_up, words_of
+from afk.agents.encoders import find_distinct, look_up, words_of
 from afk.agents.noisy import NoisyLinear
 from afk.agents.reading import Reading
 from afk.agents.text_agent import QUERIES
@@ -134,9 +134,9 @@ class TextReader(Agent):
         else:
             # A batch holds the same few notes over and over; with more of them than there may be, encodings
             # are not a number, and training stops.
-            rows, which = jnp.unique(rows, axis=0, size=distinct, fill_value=PAD, return_inverse=True)
-            vectors = look_up(jnp.minimum(which, distinct - 1), masked_mean(*self.encoder(rows)))
-            vectors = jnp.where((which < distinct)[:, None], vectors, jnp.nan)
+            rows, which, right = find_distinct(rows, distinct)
+            vectors = look_up(which, masked_mean(*self.encoder(rows)))
+            vectors = jnp.where(right[:, None], vectors, jnp.nan)
         return vectors.reshape(*notes.shape[:2], -1)
 
     def _sayable(self, reading: Reading) -> Words:
