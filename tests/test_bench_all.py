@@ -41,10 +41,13 @@ def test_everything_is_measured_and_drawn(
     (world,) = record["environments"]
     assert [point["environments"] for point in world["scaling"]] == [4, 16] and world["task"] == TASK
     assert world["scaling"][1]["steps_per_second"] == world["steps_per_second"] > 0
-    assert world["levels_per_second"] > 0 and world["minigrid_steps_per_second"] > 0
+    assert world["levels_per_second"] > 0 and bench.times_peer(world, "steps").endswith(" x minigrid")
+    assert bench.explain_bound(world).startswith("bound by")
     (training,) = record["training"]
     assert training["preset"] == "tiny" and training["environments"] == 16
     assert training["rollout_steps_per_second"] > training["steps_per_second"] > 0
+    assert 0 < training["fraction_of_device_rate"] < 1
+    assert sum(training["share_of_time"].values()) == pytest.approx(1)
     (evaluation,) = record["evaluation"]
     assert evaluation["episodes"] == 100
     length = evaluation["steps_per_second"] / evaluation["episodes_per_second"]

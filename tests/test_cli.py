@@ -132,9 +132,3 @@ def test_a_level_is_solved_in_the_terminal() -> None:
     assert 'The answer: "danger zone is' in done.stdout
     assert f"success after {len(lines)} steps, score 0." in done.stdout
     assert "questions 1, good ones 1 of 1" in done.stdout
-
-
-def test_speed_is_measured_and_explained() -> None:
-    done = run("bench", "env", "--task", "qbabyai/danger", "--envs", "16", "--seconds", "0.1")
-    assert done.returncode == 0, done.stderr
-    assert "qbabyai/danger: bound by" in done.stdout and "x minigrid" in done.stdout

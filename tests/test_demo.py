@@ -2,6 +2,7 @@
 
 from importlib.resources import files
 from io import StringIO
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -10,15 +11,24 @@ from afk import demo
 from afk.demo import TASK, show
 from afk.envs.qtextworld.tasks import Task as TextTask
 from afk.envs.registry import find_task
+from afk.experiments.config import Config, preset
 from afk.experiments.shelf import SHIPPED, find_agent, shipped_tasks
+
+
+def preset_in_small(name: str, tasks: list[str], **changes: Any) -> Config:
+    """A preset whose chunks are one small update long."""
+    small = {"levels": 64, "chunk": 1, "evaluate_every": 1, "evaluation_episodes": 8}
+    return preset(name, tasks, **(small | changes))
 
 
 def test_the_demonstration_plays_shows_and_trains(monkeypatch: pytest.MonkeyPatch) -> None:
     text = StringIO()
+    monkeypatch.setattr(demo, "_EPISODES", 10)
+    monkeypatch.setattr(demo, "preset", preset_in_small)
     monkeypatch.setattr(demo, "show_text", lambda console, *, seed: console.print("a transcript"))
     show(Console(file=text, width=120), seed=0, steps=1)
     said = text.getvalue()
-    assert "of 100 fresh levels solved" in said
+    assert "of 10 fresh levels solved" in said
     assert "A0" in said
     assert "a transcript" in said
     assert "success in evaluations as it learned:" in said

@@ -18,7 +18,6 @@ from safetensors.numpy import load_file
 
 from afk.agents.agent import Size
 from afk.agents.grid_agent import GridAgent
-from afk.bench_training import bench_training
 from afk.experiments.config import Config, preset, read_config
 from afk.experiments.evaluate import play_agent
 from afk.experiments.shelf import find_agent
@@ -173,12 +172,6 @@ def test_the_final_metric_is_the_mean_of_the_last_evaluations(finished: Path) ->
     lengths = [row["evaluation"]["episode_length"] for row in rows if "evaluation" in row]
     assert final_evaluation(rows)["episode_length"] == pytest.approx(np.mean(lengths))
     assert final_evaluation(rows, last=1)["episode_length"] == lengths[-1]
-
-
-def test_training_is_measured(tmp_path: Path) -> None:
-    result = bench_training(replace(TINY, seeds=(1, 2)), seconds=0.1)
-    assert result["steps_per_second"] > 0 and 0 < result["fraction_of_device_rate"] < 1
-    assert sum(result["share_of_time"].values()) == pytest.approx(1)
 
 
 def test_a_network_that_gives_no_numbers_is_not_evaluated() -> None:
