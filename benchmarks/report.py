@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from afk.bench import times_peer
+from afk.bench_all import PUBLISHED
 from afk.report.archive import Archive, read_archive
 from afk.report.choice import published_row
 from afk.report.items import ITEMS
@@ -17,47 +18,40 @@ def main() -> None:
     """Print each table as Markdown."""
     archive = read_archive(RESULTS)
     tables = [table for name in README_ITEMS for table in ITEMS[name].tables(archive) if not table.is_empty]
-    print(_speeds(), _training(), _worlds(), _shipped(archive), *map(to_markdown, tables), sep="\n\n")
+    print(_shipped(archive), _speeds(), _worlds(), *map(to_markdown, tables), sep="\n\n")
 
 
 def _speeds() -> str:
-    """Steps and levels a second by machine."""
+    """Steps and levels a second by machine, of the worlds alone and of training."""
     lines = [
-        "| task | machine | steps/s | against | levels/s | against |",
+        "| what | machine | steps/s | against | levels/s | against |",
         "|---|---|---|---|---|---|",
     ]
     for path in sorted(RESULTS.glob("bench-env-*.json")):
         record = json.loads(path.read_text())
-        machine = record["machine"]
-        where = (
-            f"{machine['device']}, {machine['cores']} cores"
-            if "x86" in machine["device"]
-            else machine["device"]
-        )
         for result in record["results"]:
             lines.append(
-                f"| `{result['task']}` | {where} "
+                f"| `{result['task']}` | {_name(record['machine'])} "
                 f"| {result['steps_per_second']:,.0f} | {times_peer(result, 'steps')} "
                 f"| {result['levels_per_second']:,.0f} | {times_peer(result, 'levels')} |"
             )
-    return "\n".join(lines)
-
-
-def _training() -> str:
-    """Training steps a second by machine."""
-    lines = [
-        "| preset | machine | seeds x environments | steps/s | environment, rollout, update | of its rate |",
-        "|---|---|---|---|---|---|",
-    ]
     for path in sorted(RESULTS.glob("bench-train-*.json")):
         for result in json.loads(path.read_text())["results"]:
-            shares = ", ".join(f"{share:.0%}" for share in result["share_of_time"].values())
+            pace = PUBLISHED[result["task"].split("/")[0]]["training_steps_per_second"][1]
             lines.append(
-                f"| `{result['preset']}` | {result['machine']['device']} "
-                f"| {result['seeds']} x {result['environments']} | {result['steps_per_second']:,.0f} "
-                f"| {shares} | {result['fraction_of_device_rate']:.1%} |"
+                f"| training `{result['task']}`, preset `{result['preset']}`, "
+                f"{result['seeds']} x {result['environments']} environments | {_name(result['machine'])} "
+                f"| {result['steps_per_second']:,.0f} "
+                f"| {result['steps_per_second'] / pace:,.0f} x the paper's pace | - | - |"
             )
     return "\n".join(lines)
+
+
+def _name(machine: dict) -> str:
+    """A machine in a word or two."""
+    return (
+        f"{machine['device']}, {machine['cores']} cores" if "x86" in machine["device"] else machine["device"]
+    )
 
 
 def _shipped(archive: Archive) -> str:
@@ -68,7 +62,8 @@ def _shipped(archive: Archive) -> str:
     ]
     for row in _read("shipped.json")["tasks"]:
         name, low = published_row(row["task"]), row["success_interval"][0]
-        published = [archive.paper(f"qbabyai_{each}", name, "afk") for each in ("success", "episode_length")]
+        world = row["task"].split("/")[0]
+        published = [archive.paper(f"{world}_{each}", name, "afk") for each in ("success", "episode_length")]
         success, steps = (f"{each.mean:.1f}" if each else "-" for each in published)
         lines.append(
             f"| `{row['task']}` | {row['success']:.1%} (at least {low:.1%}) | {success}% "

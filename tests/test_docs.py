@@ -45,7 +45,7 @@ def test_blocks_run(document: Path) -> None:
 
 
 def test_there_are_blocks_to_run() -> None:
-    pages = {"README", "index", "qbabyai", "qtextworld", "own-task", "knowledge", "agent", "api"}
+    pages = {"index", "qbabyai", "qtextworld", "own-task", "knowledge", "agent", "api"}
     assert {document.stem for document in WITH_BLOCKS} >= pages
 
 
