@@ -16,7 +16,7 @@ import numpy as np
 
 from afk.envs.base import Batch, Environment, Pool, StateT, TimeStep, advance, draw_pool, start_batch
 from afk.envs.qtextworld.bank import load_bank
-from afk.envs.qtextworld.environment import QTextWorld
+from afk.envs.qtextworld.environment import CookingGames, QTextWorld
 
 STEPS = 64  # steps in one call of a compiled loop
 _POOL = 4096
@@ -62,7 +62,9 @@ def bench_environment(env: Environment[Any], *, environments: int, seconds: floa
     """
     pool = draw_pool(env, jax.random.key(0), _POOL)
     full, compiling = measure(steps_loop(env, pool, environments), seconds)
-    fields = {"text": "text", "instruction": "mission"} if isinstance(env, QTextWorld) else {"view": "image"}
+    fields = (
+        {"text": "text", "instruction": "mission"} if isinstance(env, CookingGames) else {"view": "image"}
+    )
     less = {part: steps_loop(_without(env, field), pool, environments) for part, field in fields.items()}
     less["auto-reset"] = steps_loop(env, pool, environments, auto_reset=False)
     less[_ALL] = steps_loop(env, pool, environments, step=False)

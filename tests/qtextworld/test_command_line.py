@@ -123,8 +123,6 @@ def test_an_agent_of_another_world_does_not_play(run: Run) -> None:
     done = run("eval", agent, "--task", CUT, "--any-task")
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert f"trained with other actions than {CUT} has" in done.err
-    done = run("eval", "shipped", "--task", CUT)
-    assert done.code == 2 and f"no agent is shipped for {CUT}" in done.err
 
 
 def test_episodes_are_counted_to_their_end_only(bank: Bank) -> None:

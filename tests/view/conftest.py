@@ -15,7 +15,7 @@ from afk.view.server import make_app
 from ..small_games import small_bank
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def short_texts() -> Iterator[None]:
     """Games with texts that need neither `textworld` nor anybody's cache."""
     bank = small_bank()

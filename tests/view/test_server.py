@@ -183,6 +183,9 @@ def test_pages_of_other_sites_can_send_nothing(client: httpx.Client) -> None:
     for host in ("evil.example", "127.0.0.1.evil.example", "[::1", ""):
         check_refusal(client.get("api/about", headers={"host": host}), 400, "this viewer is called")
     assert client.get("api/about", headers={"host": "localhost:1"}).status_code == 200
+    embedded = {"sec-fetch-site": "cross-site"}
+    check_refusal(client.get("api/about", headers=embedded), 403, "other sites")
+    assert client.get("", headers=embedded).status_code == 200
     headers = client.get("").headers
     assert "default-src 'none'" in headers["content-security-policy"]
     assert headers["x-content-type-options"] == "nosniff"

@@ -171,7 +171,7 @@ def find_distinct(tokens: jax.Array, distinct: int) -> tuple[jax.Array, jax.Arra
 
     Returns:
         The notes, (distinct, words); the number of each of the n in them, (n,) int32; and whether it is
-        there, (n,) bool, as all are unless there are more distinct ones.
+        there, (n,) bool, as all are unless there are more distinct ones, or two have the same mark.
     """
     marks = _mark(tokens)
     found, first = jnp.unique(marks, return_index=True, size=distinct, fill_value=jnp.uint32(2**32 - 1))

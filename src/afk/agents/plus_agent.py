@@ -1,7 +1,7 @@
 """The improved agent for Q-BabyAI, on the parts of the published one.
 
-Words and what is seen have one table of embeddings, every cell attends to the notes that name what is in it,
-and the words of a question are chosen one after the other.
+What is in a cell is embedded as the words that name it, beside symbols of its own; every cell attends to the
+notes that name what is in it; and the words of a question are chosen one after the other.
 """
 
 import equinox as eqx
@@ -94,7 +94,10 @@ class Meeting(eqx.Module):
 
 
 class PlusAgent(Agent):
-    """Encoders, aggregator, heads and critic; it always asks, points and keeps a notebook."""
+    """Encoders, aggregator, heads and critic; it always asks, points and keeps a notebook.
+
+    Of `Size` it has no `view_layers`, and it always reads out all `places`.
+    """
 
     note: NoteEncoder
     notes: SetEncoder

@@ -36,7 +36,7 @@ class Speech(eqx.Module):
     """Heads for ``<func, adj, noun>``.
 
     Attributes:
-        function: the first head.
+        function: the head of the function word.
         noun: a pointer, or a head over all nouns.
         adjective: likewise.
         asked: (functions, width), what a function word adds to what is sought next; nothing if it comes last.

@@ -12,13 +12,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from afk.agents.agent import Agent, Size
-from afk.agents.encoders import find_distinct, look_up, words_of
+from afk.agents.encoders import find_distinct, is_used, look_up, words_of
 from afk.agents.noisy import NoisyLinear
 from afk.agents.reading import Reading
 from afk.agents.text_agent import QUERIES
 from afk.agents.transformer import HEADS, Aggregator, TextEncoder, masked_mean
 from afk.agents.variants import Variant
-from afk.language import NONE, PAD, Vocabulary
+from afk.language import NONE, Vocabulary
 
 # Something for each of ``<func, adj, noun>``: (..., functions), (..., adjectives) and (..., nouns).
 Words = tuple[jax.Array, jax.Array, jax.Array]
@@ -115,8 +115,7 @@ class TextReader(Agent):
         h_task, task_mask = self.encoder(reading.instruction[:, : self.size.instruction_words])
         # The instruction v_0 is a note of A_0, too, so that there always is one.
         h_s = jnp.concatenate([masked_mean(h_task, task_mask)[:, None], self._note_vectors(reading.notes)], 1)
-        is_note = jnp.pad(reading.notes[..., 0] != PAD, ((0, 0), (1, 0)), constant_values=True)
-        h_x = self.with_notes(self.with_task(h_obs, h_task, task_mask), h_s, is_note)
+        h_x = self.with_notes(self.with_task(h_obs, h_task, task_mask), h_s, is_used(reading))
         mean, sayable = masked_mean(h_x, obs_mask), self._sayable(reading)
         return Thoughts(mean, sayable, best_value(self.heads(mean, None), sayable))
 

@@ -1,4 +1,4 @@
-"""The agents of the paper as data: what each of them is equipped with (sections 3 and 4)."""
+"""The agents of the paper, and one of ours, as data: what each is equipped with (sections 3 and 4)."""
 
 from dataclasses import dataclass
 from difflib import get_close_matches

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from afk.agents.agent import Size
 from afk.agents.notebook import NoteTaking, Similarity
 from afk.agents.variants import find_variant
+from afk.envs.base import Environment
 from afk.envs.qtextworld.tasks import Task as TextTask
 from afk.envs.registry import find_task, make
 from afk.learn import dqn, ppo
@@ -58,7 +59,7 @@ class Config:
     evaluation_episodes: int = 500
 
     def __post_init__(self) -> None:
-        _make_play(self.tasks, self.agent, Similarity(self.n_gram, self.alpha))
+        _make_play(make(*self.tasks), self.agent, Similarity(self.n_gram, self.alpha))
         different = len(set(self.seeds)) == len(self.seeds) > 0
         if not different or not all(0 <= seed < 2**32 for seed in self.seeds):
             raise ValueError(f"seeds are different numbers from 0 to below 2**32, not {self.seeds}")
@@ -90,7 +91,7 @@ class Config:
     @property
     def play(self) -> Play:
         """The fixed part of its loops."""
-        return _make_play(self.tasks, self.agent, Similarity(self.n_gram, self.alpha))
+        return _make_play(make(*self.tasks), self.agent, Similarity(self.n_gram, self.alpha))
 
     def pace_at(self, updates: int) -> Pace:
         """What changes as training goes on, after so many updates; no bonus for an agent that gets none."""
@@ -186,12 +187,13 @@ PLUS_PRESETS: dict[str, dict[str, Any]] = {
     | _SPREAD
     | {
         "steps": 20_000_000,
-        "size": Size(width=64, kernel=1, places=True, distinct_notes=0),
+        "size": Size(width=64, kernel=1, distinct_notes=0),
         "settings": replace(
             PRESETS["fast"]["settings"],
             environments=512,
             minibatches=8,
             learning_rate=5e-4,
+            bonus=0.02,
             bonus_until=0.4,
         ),
         "evaluate_every": 20,
@@ -281,9 +283,8 @@ def preset(name: str, tasks: Sequence[str], **changes: Any) -> Config:
 
 
 @lru_cache(maxsize=32)
-def _make_play(tasks: tuple[str, ...], agent: str, similarity: Similarity) -> Play:
+def _make_play(env: Environment[Any], agent: str, similarity: Similarity) -> Play:
     """The environment, the agent's equipment, and how notes are taken."""
-    env = make(*tasks)
     rules = NoteTaking(
         env.vocabulary,
         dropped=env.glue,

@@ -18,7 +18,7 @@ from afk.envs.qbabyai.environment import GridWorld, QBabyAI
 from afk.envs.qbabyai.state import State
 from afk.envs.qbabyai.tasks import paper_tasks
 from afk.envs.qtextworld import solver as text_solver
-from afk.envs.qtextworld.environment import QTextWorld
+from afk.envs.qtextworld.environment import CookingGames
 from afk.learn.rollout import Actors, Play, act, open_course, start_actors
 
 CHUNK = 500  # episodes played at once
@@ -53,7 +53,7 @@ Policy = Callable[[Environment[Any], Any, jax.Array], np.ndarray]
 def expert(env: Environment[Any], states: Any, key: jax.Array) -> np.ndarray:
     """The solver's plans for a batch of first states: (episodes, max_steps, components) int32."""
     del key
-    if isinstance(env, QTextWorld):
+    if isinstance(env, CookingGames):
         return np.asarray(text_solver.plan(env, states))
     states = jax.device_get(states)
     actions = np.zeros((len(states.step), env.max_steps, len(env.action_sizes)), np.int32)

@@ -20,7 +20,7 @@ from afk.envs.base import Environment, Tally, TimeStep
 from afk.envs.qbabyai import cells
 from afk.envs.qbabyai.text import describe_action
 from afk.envs.qtextworld.commands import write_command
-from afk.envs.qtextworld.environment import QTextWorld
+from afk.envs.qtextworld.environment import CookingGames
 from afk.experiments.evaluate import draw_level, fresh_keys
 from afk.experiments.recording import Head, Recording, Step
 from afk.language import Vocabulary
@@ -49,12 +49,12 @@ class _World(NamedTuple):
 
 
 def _world_of(env: Environment[Any]) -> _World:
-    if isinstance(env, QTextWorld):
-        functions = env.task.functions
+    if isinstance(env, CookingGames):
+        task = env.tasks[0]  # all of a mixture have the same verbs
         return _World(
             see=env.vocabulary.decode,
-            say=partial(write_command, env.task),
-            asks=lambda action: functions[action[0]] in QUERIES,
+            say=partial(write_command, task),
+            asks=lambda action: task.functions[action[0]] in QUERIES,
         )
     return _World(see=np.asarray, say=describe_action, asks=lambda action: bool(action[0] == ASK))
 

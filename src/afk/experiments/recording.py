@@ -28,8 +28,8 @@ class Head:
     Attributes:
         title: ``action``, ``function``, ``adjective`` or ``noun``.
         taken: what was chosen.
-        probabilities: of all that could be chosen, likeliest first. In Q-TextWorld those of the adjective
-            are given the noun, and those of the function word given both.
+        probabilities: of all that could be chosen, likeliest first. Where words are said in turn (see
+            `Speech`), those of each are given the ones before it.
         counts: whether the choice is part of what was done: an agent of Q-BabyAI chooses words while it acts.
     """
 

@@ -16,6 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from afk.agents.variants import Variant
 from afk.envs.qbabyai.tasks import paper_tasks
 from afk.envs.registry import find_task
 from afk.records import write_whole
@@ -126,7 +127,7 @@ def keep_seeds(record: RunRecord, seeds: Collection[int]) -> RunRecord:
 def _common(record: RunRecord) -> tuple[Any, ...]:
     """What seeds of the same run have in common."""
     config = {name: value for name, value in record.config.items() if name != "seeds"}
-    return record.name, record.variant, config
+    return record.name, asdict(Variant(**record.variant)), config
 
 
 def _merge_machines(machines: Sequence[dict[str, Any]]) -> dict[str, Any]:

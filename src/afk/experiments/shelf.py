@@ -90,14 +90,14 @@ def shipped_tasks() -> tuple[str, ...]:
 
 
 def best_shipped() -> str:
-    """The task whose shipped agent is shown first: one that plays most tasks, then one that asks most."""
+    """The task whose shipped agent is shown first: of many, in a world to look at, one that asks most."""
     shelf = _shelf()
     plays = Counter(agent.name for agent in shelf.values())
 
-    def merit(name: str) -> tuple[int, int]:
+    def merit(name: str) -> tuple[int, bool, int]:
         task = find_task(name)
-        asks = task.good_queries if isinstance(task, TextTask) else len(task.questions)
-        return plays[shelf[name].name], asks
+        is_text = isinstance(task, TextTask)
+        return plays[shelf[name].name], not is_text, task.good_queries if is_text else len(task.questions)
 
     return max(sorted(shelf), key=merit)
 

@@ -227,7 +227,7 @@ def what_is_left(run: Run, runs: Path, records: Path) -> Run | None:
     lacking = [task for task in run.also if task not in known]
     if not lacking:
         return None
-    if not (runs / run.name).exists():
+    if not (runs / run.name / "config.json").exists():
         raise ValueError(f"{path} lacks {lacking[0]}, and its agents are not in {runs / run.name}")
     return replace(run, also=tuple(dict.fromkeys((*known, *run.also))))
 

@@ -84,6 +84,9 @@ class Guard:
             return as_error(400, f"this viewer is called {' or '.join(sorted(self._hosts))}")
         if len(scope["raw_path"]) + len(scope["query_string"]) > LONGEST_ADDRESS:
             return as_error(414, f"an address has at most {LONGEST_ADDRESS} bytes")
+        # Pages of other sites may lead here, but not have episodes played by what they embed.
+        if headers.get("sec-fetch-site") == "cross-site" and scope["path"] != "/":
+            return as_error(403, "pages of other sites can only lead to this one")
         kind = headers.get("content-type", "").partition(";")[0].strip()
         # Browsers let pages of other sites send forms and plain text here, but no JSON.
         if scope["method"] == "POST" and kind != "application/json":

@@ -94,7 +94,7 @@ class Viewer:
         """A game as a file."""
         session = self._find_session(request)
         return await self._export(
-            request.path_params["kind"], session.source, session.describe, session.hand.diary.record
+            request.path_params["kind"], session.source, session.describe, session.record
         )
 
     def _find_session(self, request: Request) -> Session:
@@ -113,13 +113,18 @@ class Viewer:
         if kind == "html":
             content = await _run(self._episodes, lambda: export_page(describe()).encode())
         else:
-            from afk.experiments.picture import draw_gif
-
-            content = await _run(self._episodes, lambda: draw_gif(record()))
+            content = await _run(self._episodes, lambda: _draw(record()))
         parts = (source.task, source.agent or "by-hand", source.seed, source.level)
         name = re.sub(r"[^a-z0-9]+", "-", "-".join(["afk", *map(str, parts)]).lower())
         headers = {"content-disposition": f'attachment; filename="{name}.{kind}"'}
         return Response(content, media_type={"html": "text/html", "gif": "image/gif"}[kind], headers=headers)
+
+
+def _draw(recording: Recording) -> bytes:
+    """An episode as a GIF; what draws it takes long to import."""
+    from afk.experiments.picture import draw_gif
+
+    return draw_gif(recording)
 
 
 def make_app(

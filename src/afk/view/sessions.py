@@ -7,6 +7,7 @@ from threading import Lock
 from typing import Any
 
 from afk.experiments.by_hand import HandPlay
+from afk.experiments.recording import Recording
 from afk.view.episode import Source, describe_diary, describe_ending, describe_now
 from afk.view.library import play_by_hand
 
@@ -37,6 +38,11 @@ class Session:
         """The whole episode so far."""
         with self.lock:
             return describe_diary(self.source, self.hand.diary)
+
+    def record(self) -> Recording:
+        """The same as a recording."""
+        with self.lock:
+            return self.hand.diary.record()
 
 
 class Sessions:

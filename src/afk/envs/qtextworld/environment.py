@@ -1,5 +1,7 @@
 """Q-TextWorld as a queryable environment."""
 
+from functools import lru_cache
+
 import jax
 import jax.numpy as jnp
 
@@ -17,6 +19,14 @@ from afk.envs.qtextworld.words import (
     RESPONSE_LENGTH,
     make_vocabulary,
 )
+from afk.language import Vocabulary
+
+
+@lru_cache(maxsize=8)
+def _make_language(bank: Bank, cook: bool) -> tuple[Vocabulary, text.Book]:
+    """The words of games, and all that can be said in them."""
+    vocabulary = make_vocabulary(set(bank.words[1:]), cook=cook)
+    return vocabulary, text.make_book(bank, vocabulary)
 
 
 class CookingGames(Environment[State]):
@@ -38,8 +48,7 @@ class CookingGames(Environment[State]):
         self.name = " + ".join(task.name for task in tasks)
         self.max_steps = max(task.max_steps for task in tasks)
         self.bank = load_bank() if bank is None else bank
-        self.vocabulary = make_vocabulary(set(self.bank.words[1:]), cook=any(task.cook for task in tasks))
-        self.book = text.make_book(self.bank, self.vocabulary)
+        self.vocabulary, self.book = _make_language(self.bank, any(task.cook for task in tasks))
         self.action_sizes = (max(len(task.functions) for task in tasks), len(ADJECTIVES), len(NOUNS))
         self._text_length = max(task.text_length for task in tasks)
         self._ingredients = max(task.ingredients for task in tasks)

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from afk.envs.qtextworld import words
-from afk.envs.qtextworld.environment import QTextWorld
+from afk.envs.qtextworld.environment import CookingGames
 from afk.envs.qtextworld.state import State, can_be_seen, has_knife, held
 from afk.envs.qtextworld.tasks import Task
 from afk.envs.qtextworld.things import KNIFE, THINGS
@@ -23,7 +23,7 @@ def act(task: Task, state: State) -> jax.Array:
     is_held = state.place == held(game)
     is_ready = is_held & (state.cut == game.cut) & (state.cooking == game.cooking)
     food = jnp.argmax(game.is_ingredient & ~is_ready)
-    is_told = asked_how[food] | (not task.prepares)
+    is_told = asked_how[food] | ~game.prepares
     has_to_cut = is_held[food] & is_told & (state.cut[food] != game.cut[food])
 
     # What is to be fetched: the ingredient, or the knife to cut it.
@@ -31,7 +31,7 @@ def act(task: Task, state: State) -> jax.Array:
     place = state.place[goal]
     is_hidden = ~can_be_seen(state)[place]
     fetch = jnp.where(~asked_where[goal], words.WHERE, jnp.where(is_hidden, words.OPEN, words.TAKE))
-    holder = game.pieces[jnp.minimum(place, task.pieces - 1)] + len(THINGS)
+    holder = game.pieces[jnp.minimum(place, len(game.pieces) - 1)] + len(THINGS)
     fetched = jnp.where(fetch == words.OPEN, holder, game.things[goal])
 
     cut, cook = words.SLICE - 1 + game.cut[food], words.FRY - 1 + game.cooking[food]
@@ -43,14 +43,14 @@ def act(task: Task, state: State) -> jax.Array:
 
 
 @partial(jax.jit, static_argnums=0)
-def plan(env: QTextWorld, states: State) -> jax.Array:
+def plan(env: CookingGames, states: State) -> jax.Array:
     """The actions for whole episodes from first states with a leading axis: (episodes, max_steps, 3) int32.
 
     Actions after the end of an episode mean nothing.
     """
 
     def move(state: State, _: None) -> tuple[State, jax.Array]:
-        action = act(env.task, state)
+        action = act(env.tasks[0], state)
         return env.step(state, action)[0], action
 
-    return jax.vmap(lambda state: jax.lax.scan(move, state, length=env.task.max_steps)[1])(states)
+    return jax.vmap(lambda state: jax.lax.scan(move, state, length=env.max_steps)[1])(states)

@@ -88,9 +88,10 @@ function complain(sentence) {
   complain.clock = setTimeout(() => { message.hidden = true; }, 8000);
 }
 
-// Do what takes time, with a sign that something happens; only the latest counts.
-async function wait(sentence, work) {
+// Do what takes time, with a sign that something happens; what is no longer wanted then is dropped.
+async function wait(sentence, work, isWanted) {
   const turn = ++asked;
+  const counts = isWanted ?? (() => turn === asked);
   find("main").ariaBusy = "true";
   const sign = setTimeout(() => {
     find("waiting-for").textContent = sentence;
@@ -98,9 +99,9 @@ async function wait(sentence, work) {
   }, 150);
   try {
     const found = await work();
-    return turn === asked ? found : null;
+    return counts() ? found : null;
   } catch (error) {
-    if (turn === asked) complain(error instanceof api.Refusal ? error.message : "Something went wrong in this page.");
+    if (counts()) complain(error instanceof api.Refusal ? error.message : "Something went wrong in this page.");
     if (!(error instanceof api.Refusal)) console.error(error);
     return null;
   } finally {
@@ -150,7 +151,8 @@ function say(line) {
 
 async function sayNow(line) {
   if (mode !== "play" || !session || episode.ending) return false;
-  const found = await wait("", () => inGame(() => api.say(session, line)));
+  const game = episode;
+  const found = await wait("", () => inGame(() => api.say(session, line)), () => episode === game);
   if (!found) return false;
   episode.moments.push(found.moment);
   episode.ending = found.ending;
@@ -171,7 +173,7 @@ async function inGame(work) {
 
 async function save(kind) {
   if (!episode) return;
-  const found = await wait("Every step is drawn.", () => inGame(() => api.save(episode, session, kind)));
+  const found = await wait("Every step is drawn.", () => inGame(() => api.save(episode, session, kind)), () => true);
   if (!found) return;
   const address = URL.createObjectURL(found.content);
   make("a", { href: address, download: found.name }).click();
