@@ -99,7 +99,7 @@ def test_what_the_user_got_wrong_is_one_line(arguments: tuple[str, ...], said: s
         (("train", "qbabyai/danger", "qbabyai/danger"), "qbabyai/danger"),
         (("train", "--resume", "nowhere", "--agent", "query"), "leave out agent"),
         (("train", "qbabyai/dangre"), "did you mean"),
-        (("train", "qbabyai/danger", "qtextworld/take-1"), "qtextworld/take-1 is a task of Q-TextWorld"),
+        (("train", "qbabyai/danger", "qtextworld/take-1"), "Q-BabyAI and of Q-TextWorld cannot be mixed"),
         (("train", "qbabyai/danger", "--preset", "slow"), "one of paper, fast"),
         (("train", "qbabyai/danger", "--agent", "akf"), "did you mean afk"),
         (("train", "qbabyai/danger", "--steps", "many"), "such as 500K or 20M"),
