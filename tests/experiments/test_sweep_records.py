@@ -83,6 +83,12 @@ def test_the_records_of_seeds_are_gathered(tmp_path: Path) -> None:
     assert read_record(path).seeds[0] == third.seeds[0]
     written = path.stat().st_mtime_ns
     assert run_nowhere([run], place) == [] and path.stat().st_mtime_ns == written
+    more = replace(run, seeds=(123,), also=("qbabyai/open-door",))
+    with pytest.raises(
+        ValueError, match=r"lacks qbabyai/open-door, and has seeds .* not asked for: \[24, 42\]"
+    ):
+        run_nowhere([more], place)
+    assert path.stat().st_mtime_ns == written, "no seed is lost"
 
 
 def test_records_of_different_runs_are_not_gathered(tmp_path: Path) -> None:

@@ -195,11 +195,16 @@ def _gather(run: Run, place: Place) -> None:
 
 
 def _read_gathered(run: Run, place: Place) -> dict[int, RunRecord]:
-    """What is gathered of a run, by seed; nothing if a task is lacking that it should be evaluated on."""
+    """What is gathered of a run, by seed; nothing if a task is lacking that it should be evaluated on.
+
+    A ValueError if seeds would be lost that way.
+    """
     path = place.records / f"{run.name}.json"
     if not path.exists():
         return {}
     record = read_record(path)
-    if not record.seeds[0].fresh.keys() >= set(run.also):
+    if lacking := set(run.also) - record.seeds[0].fresh.keys():
+        if others := [each.seed for each in record.seeds if each.seed not in run.seeds]:
+            raise ValueError(f"{path} lacks {min(lacking)}, and has seeds that are not asked for: {others}")
         return {}
     return {each.seed: keep_seeds(record, [each.seed]) for each in record.seeds}
