@@ -3,7 +3,6 @@
 Leaves ``results/shipped.json``, which `benchmarks/report.py` prints.
 """
 
-from dataclasses import replace
 from pathlib import Path
 
 from rich.progress import track
@@ -11,7 +10,7 @@ from rich.progress import track
 from afk.bench import describe_machine
 from afk.envs.registry import make
 from afk.experiments.evaluate import play_agent, summarise
-from afk.experiments.shelf import SHIPPED, find_agent, shipped_tasks
+from afk.experiments.shelf import SHIPPED, find_agent, play_on, shipped_tasks
 from afk.records import write_json
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -23,7 +22,7 @@ def main() -> None:
     rows = []
     for task in track(shipped_tasks(), "evaluating"):
         agent = find_agent(SHIPPED, (task,))
-        play = replace(agent.config.play, env=make(task))
+        play = play_on(agent, make(task), name=SHIPPED)
         played = play_agent(play, agent.network, episodes=EPISODES, seed=SEED)
         rows.append({"task": task, "agent": agent.config.agent, **summarise(played)})
     record = {"machine": describe_machine(), "seed": SEED, "tasks": rows}

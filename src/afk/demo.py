@@ -1,7 +1,6 @@
 """What the project is about in five minutes: an agent that asks plays, then another one learns to."""
 
 import time
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,7 +13,7 @@ from afk.experiments.config import preset
 from afk.experiments.evaluate import play_agent, summarise
 from afk.experiments.progress import train_with_bar
 from afk.experiments.recorder import record_episode
-from afk.experiments.shelf import SHIPPED, find_agent, shipped_tasks
+from afk.experiments.shelf import SHIPPED, find_agent, play_on, shipped_tasks
 from afk.experiments.train import read_log, start_run
 from afk.experiments.watch import show_episode
 
@@ -32,7 +31,7 @@ def show(console: Console, *, seed: int, steps: int | None = None) -> None:
         steps: how long to train at most; as long as the preset says if not given.
     """
     agent = find_agent(SHIPPED, (TASK,))
-    play = replace(agent.config.play, env=make(TASK))
+    play = play_on(agent, make(TASK), name=SHIPPED)
     console.rule(f"[bold]A trained agent on {TASK}")
     summary = summarise(play_agent(play, agent.network, episodes=_EPISODES, seed=seed))
     console.print(
@@ -70,5 +69,5 @@ def show_text(console: Console, *, seed: int) -> None:
     task = tasks[-1]  # by the alphabet: the more there is to do, the later
     console.rule(f"[bold]A trained agent on {task}")
     agent = find_agent(SHIPPED, (task,))
-    play = replace(agent.config.play, env=make(task))
+    play = play_on(agent, make(task), name=SHIPPED)
     show_episode(console, record_episode(play, agent.network, seed=seed))

@@ -24,8 +24,8 @@ from afk.agents.encoders import (
     words_of,
 )
 from afk.agents.fusion import FilmBlock, Recurrence
-from afk.agents.grid_agent import ACT, ASK
-from afk.agents.heads import Perceptron, entropy, log_probability
+from afk.agents.grid_agent import Decision, joint_log_probability, weighted_entropy
+from afk.agents.heads import Perceptron
 from afk.agents.reading import Reading
 from afk.agents.speech import Heard, Pick, Speech
 from afk.agents.variants import Variant
@@ -168,36 +168,25 @@ class PlusAgent(Agent):
         switch_key, physical_key, *keys = jax.random.split(key, 5)
         switch = jax.random.categorical(switch_key, thoughts.switch)
         physical = jax.random.categorical(physical_key, thoughts.physical)
-        logits, words = self.speak(
+        decision, words = self.decide(
             thoughts, lambda word, logits: jax.random.categorical(keys[word], logits).astype(jnp.int32)
         )
         action = jnp.concatenate([jnp.stack([switch, physical], -1).astype(jnp.int32), words], -1)
-        return action, _joint(thoughts, logits, action)
+        return action, joint_log_probability(decision, action)
 
     def judge(self, thoughts: Thoughts, action: jax.Array, *, pays_for_asking: bool) -> Judgement:
         """See `Agent`."""
         said = action[..., 2:].reshape(-1, 3)
-        logits, _ = self.speak(thoughts, lambda word, _: said[:, word])
-        act, ask = (jnp.exp(thoughts.switch[..., choice]) for choice in (ACT, ASK))
-        if not pays_for_asking:
-            act, ask = jax.lax.stop_gradient((act, ask))
-        heads = act * entropy(thoughts.physical) + ask * sum(map(entropy, logits))
-        return Judgement(_joint(thoughts, logits, action), entropy(thoughts.switch), heads)
+        decision, _ = self.decide(thoughts, lambda word, _: said[:, word])
+        entropies = weighted_entropy(decision, pays_for_asking=pays_for_asking)
+        return Judgement(joint_log_probability(decision, action), *entropies)
 
-    def speak(self, thoughts: Thoughts, pick: Pick) -> tuple[tuple[jax.Array, ...], jax.Array]:
-        """The log-probabilities of ``<func, adj, noun>`` and the words, with leading axes.
-
-        Args:
-            thoughts: with any leading axes.
-            pick: how a word is chosen, see `Pick`; leading axes are flat there.
-        """
-        leading = thoughts.value.shape
-        h_x, heard = jax.tree.map(
-            lambda leaf: leaf.reshape(-1, *leaf.shape[len(leading) :]), (thoughts.h_x, thoughts.heard)
-        )
+    def decide(self, thoughts: Thoughts, pick: Pick) -> tuple[Decision, jax.Array]:
+        """All heads, those of words given the ones picked before; and ``<func, adj, noun>``: (..., 3)."""
         sayable = jnp.ones(len(self.vocabulary.functions), bool)
-        spoken = self.speech(h_x, heard, sayable, pick)
-        return jax.tree.map(lambda leaf: leaf.reshape(*leading, *leaf.shape[1:]), spoken)
+        (function, adjective, noun), words = self.speech(thoughts.h_x, thoughts.heard, sayable, pick)
+        heads = thoughts.switch, thoughts.physical, function, adjective, noun
+        return Decision(*heads, thoughts.value), words
 
     def _look(self, image: jax.Array, reading: Reading, every: jax.Array) -> jax.Array:
         """What is in every cell, where it is, and what the notes say of it: (n, 7, 7, width)."""
@@ -217,11 +206,3 @@ class PlusAgent(Agent):
 def _count(tokens: jax.Array, size: int, dtype: jnp.dtype) -> jax.Array:
     """How often each of so many words is in (..., words): (..., size); padding does not count."""
     return ((tokens[..., None] == np.arange(size)) & (tokens != PAD)[..., None]).sum(-2).astype(dtype)
-
-
-def _joint(thoughts: Thoughts, logits: tuple[jax.Array, ...], action: jax.Array) -> jax.Array:
-    """The log-probability of (..., 5) actions; only the heads that were used count."""
-    physical = log_probability(thoughts.physical, action[..., 1])
-    words = sum(log_probability(each, action[..., 2 + word]) for word, each in enumerate(logits))
-    used = jnp.where(action[..., 0] == ASK, words, physical)
-    return log_probability(thoughts.switch, action[..., 0]) + used

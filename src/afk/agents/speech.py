@@ -79,17 +79,26 @@ class Speech(eqx.Module):
     def __call__(
         self, h_x: jax.Array, heard: Heard, sayable: jax.Array, pick: Pick
     ) -> tuple[tuple[jax.Array, ...], jax.Array]:
-        """Say three words in each of n episodes.
+        """Say three words in each of many episodes.
 
         Args:
-            h_x: (n, width).
-            heard: what can be pointed to.
+            h_x: (..., width).
+            heard: what can be pointed to, with the same leading axes.
             sayable: (functions,) bool, the function words that may be said.
-            pick: how a word is chosen.
+            pick: how a word is chosen; leading axes are flat there.
 
         Returns:
-            The log-probabilities that each of ``<func, adj, noun>`` was chosen by, and the words: (n, 3).
+            The log-probabilities that each of ``<func, adj, noun>`` was chosen by, and the words: (..., 3).
         """
+        leading = h_x.shape[:-1]
+        h_x, heard = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[len(leading) :]), (h_x, heard))
+        spoken = self._speak(h_x, heard, sayable, pick)
+        return jax.tree.map(lambda leaf: leaf.reshape(*leading, *leaf.shape[1:]), spoken)
+
+    def _speak(
+        self, h_x: jax.Array, heard: Heard, sayable: jax.Array, pick: Pick
+    ) -> tuple[tuple[jax.Array, ...], jax.Array]:
+        """The same with one leading axis."""
         if self.told is not None:
             adjectives, nouns, name, is_named = self._name(h_x, heard, pick)
             functions = self._choose_function(h_x + self.told(_mean(heard.encodings, is_named)), sayable)

@@ -123,12 +123,9 @@ class TextAgent(Agent):
         return jnp.concatenate([described, *(self.note(each)[1] for each in ends)], -1)
 
     def speak(self, thoughts: Thoughts, pick: Pick) -> tuple[tuple[jax.Array, ...], jax.Array]:
-        """The log-probabilities of three words and the words, with leading axes; `pick` gets flat ones."""
-        leading = thoughts.value.shape
-        flat = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[len(leading) :]), thoughts)
+        """The log-probabilities of three words, and the words; see `Speech`."""
         sayable = jnp.array([self.asks or word not in QUERIES for word in self.vocabulary.functions])
-        spoken = self.speech(flat.h_x, flat.heard, sayable, pick)
-        return jax.tree.map(lambda leaf: leaf.reshape(*leading, *leaf.shape[1:]), spoken)
+        return self.speech(thoughts.h_x, thoughts.heard, sayable, pick)
 
 
 def _joint(logits: tuple[jax.Array, ...], action: jax.Array) -> jax.Array:

@@ -184,6 +184,8 @@ def _weigh(agent: Agent, thoughts: Any, action: jax.Array) -> tuple[dict[str, ja
 
     Nothing for agents that have none.
     """
+    if isinstance(agent, PlusAgent):
+        thoughts, _ = agent.decide(thoughts, lambda word, _: action[:, 2 + word])
     if isinstance(thoughts, Decision):
         heads = zip(_TITLES, thoughts[1:5], strict=True)
         given = {title: logits for title, logits in heads if logits is not None}
@@ -193,10 +195,6 @@ def _weigh(agent: Agent, thoughts: Any, action: jax.Array) -> tuple[dict[str, ja
         asking = np.array([word in QUERIES for word in agent.vocabulary.functions])
         heads = dict(zip(_TITLES[1:], logits, strict=True))
         return heads, jnp.exp(logits[0][:, asking]).sum(-1) if agent.asks else None
-    if isinstance(agent, PlusAgent):
-        logits, _ = agent.speak(thoughts, lambda word, _: action[:, 2 + word])
-        heads = dict(zip(_TITLES, (thoughts.physical, *logits), strict=True))
-        return heads, jnp.exp(thoughts.switch[:, ASK])
     return {}, None
 
 
