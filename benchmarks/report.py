@@ -5,20 +5,19 @@ from pathlib import Path
 
 from afk.bench import times_peer
 from afk.bench_all import PUBLISHED
-from afk.report.archive import Archive, read_archive
-from afk.report.choice import published_row
+from afk.report.archive import read_archive
 from afk.report.items import ITEMS
 from afk.report.render import to_markdown
 
 RESULTS = Path(__file__).parents[1] / "results"
-README_ITEMS = ("table-1", "lengths", "textworld", "query-quality", "generalisation")
+README_ITEMS = ("shipped", "table-1", "lengths", "textworld", "query-quality", "generalisation")
 
 
 def main() -> None:
     """Print each table as Markdown."""
     archive = read_archive(RESULTS)
     tables = [table for name in README_ITEMS for table in ITEMS[name].tables(archive) if not table.is_empty]
-    print(_shipped(archive), _speeds(), _worlds(), *map(to_markdown, tables), sep="\n\n")
+    print(*map(to_markdown, tables), _speeds(), _worlds(), sep="\n\n")
 
 
 def _speeds() -> str:
@@ -52,25 +51,6 @@ def _name(machine: dict) -> str:
     return (
         f"{machine['device']}, {machine['cores']} cores" if "x86" in machine["device"] else machine["device"]
     )
-
-
-def _shipped(archive: Archive) -> str:
-    """What the agents that come with the package do on fresh levels, beside the paper's agent."""
-    lines = [
-        "| task | success | paper | steps | paper | queries | good ones | F1 |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    for row in _read("shipped.json")["tasks"]:
-        name, low = published_row(row["task"]), row["success_interval"][0]
-        world = row["task"].split("/")[0]
-        published = [archive.paper(f"{world}_{each}", name, "afk") for each in ("success", "episode_length")]
-        success, steps = (f"{each.mean:.1f}" if each else "-" for each in published)
-        lines.append(
-            f"| `{row['task']}` | {row['success']:.1%} (at least {low:.1%}) | {success}% "
-            f"| {row['episode_length']:.1f} | {steps} | {row['queries']:.2f} | {row['good_queries']:.0f} "
-            f"| {row['f1']:.3f} |"
-        )
-    return "\n".join(lines)
 
 
 def _worlds() -> str:

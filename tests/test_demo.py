@@ -8,11 +8,11 @@ import pytest
 from rich.console import Console
 
 from afk import demo
-from afk.demo import TASK, show
+from afk.demo import show
 from afk.envs.qtextworld.tasks import Task as TextTask
 from afk.envs.registry import find_task
 from afk.experiments.config import Config, preset
-from afk.experiments.shelf import SHIPPED, find_agent, shipped_tasks
+from afk.experiments.shelf import SHIPPED, SHOWN, find_agent, shipped_tasks
 
 
 def preset_in_small(name: str, tasks: list[str], **changes: Any) -> Config:
@@ -48,4 +48,4 @@ def test_shipped_agents_are_small() -> None:
 
 
 def test_the_demonstrated_agent_is_shipped() -> None:
-    assert TASK in shipped_tasks()
+    assert SHOWN in shipped_tasks()

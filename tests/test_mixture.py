@@ -16,6 +16,7 @@ from afk.envs.qbabyai.solver import plan
 from afk.envs.qbabyai.state import State
 from afk.envs.qbabyai.tasks import Task
 from afk.envs.registry import find_grid_task, make, make_grid
+from afk.experiments.evaluate import Episodes, summarise_by_task
 
 # One task for each way to succeed, and a world that is larger than theirs in height and width.
 SMALL = tuple(
@@ -184,14 +185,23 @@ def test_equal_mixtures_share_what_is_compiled() -> None:
     assert make_grid(names[0]).task == find_grid_task(names[0])
 
 
+def test_a_task_that_is_named_twice_has_two_shares() -> None:
+    names = ("qbabyai/danger", "qbabyai/open-door", "qbabyai/danger")
+    limits = np.array([find_grid_task(name).max_steps for name in names])
+    pool = draw_pool(make(*names), KEY, 6)
+    np.testing.assert_array_equal(pool.states.level.max_steps, np.tile(limits, 2))
+    played = Episodes(np.array([1, 1, 0, 1, 0, 0], bool), *[np.ones(6, int)] * 5)
+    shares = summarise_by_task(played, names)
+    assert {name: (share["episodes"], share["success"]) for name, share in shares.items()} == {
+        "qbabyai/danger": (4, 0.5),
+        "qbabyai/open-door": (2, 0.5),
+    }
+
+
 @pytest.mark.parametrize(
     ("names", "message"),
     [
         ((), "at least one task"),
-        (
-            ("qbabyai/danger", "qbabyai/open-door", "qbabyai/danger"),
-            "'qbabyai/danger' is given more than once",
-        ),
         (("qbabyai/danger", "qbabyai/opendoor"), "did you mean qbabyai/open-door"),
         (("qtextworld/take1",), "did you mean qtextworld/take-1"),
         (("qbabyai/danger", "qtextworld/take-1"), "Q-BabyAI and of Q-TextWorld cannot be mixed"),

@@ -120,7 +120,8 @@ def _operations(config: Config, learner: Learner) -> float:
         agent = eqx.combine(arrays, static)
         return decide(agent, glance_at(config.play, agent, actors))
 
-    cost = jax.jit(run).lower(arrays, actors).compile().cost_analysis() or {}
+    # Before it is compiled: what a library computes for XLA, such as convolutions, is not counted after.
+    cost = jax.jit(run).lower(arrays, actors).cost_analysis() or {}
     return cost.get("flops", math.nan) / config.settings.environments
 
 

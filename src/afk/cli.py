@@ -47,7 +47,10 @@ AnyTaskOption = Annotated[
 @app.command()
 def train(
     tasks: Annotated[
-        list[str] | None, typer.Argument(help="What to train on, in equal shares; `afk tasks` lists them.")
+        list[str] | None,
+        typer.Argument(
+            help="What to train on; `afk tasks` lists them. One that is given twice has two shares."
+        ),
     ] = None,
     agent: Annotated[str | None, typer.Option(help="The variant [afk], or query, no-query, ...")] = None,
     preset: Annotated[
@@ -68,6 +71,10 @@ def train(
         int | None, typer.Option(help="Which n-grams relate two notes, 1 or 2 [the paper's choice].")
     ] = None,
     alpha: Annotated[float | None, typer.Option(help="How similar related notes are.")] = None,
+    start: Annotated[
+        str | None,
+        typer.Option("--from", help="An agent to begin with: shipped, a run's folder, or a checkpoint."),
+    ] = None,
     devices: Annotated[int | None, typer.Option(help="How many devices to use [all].")] = None,
     out: Annotated[Path | None, typer.Option(help="The folder of the run [runs/last].")] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with the run of this folder, as it is.")] = None,
@@ -76,6 +83,7 @@ def train(
     from afk.experiments.claim import claim
     from afk.experiments.config import read_config
     from afk.experiments.progress import say_what_next, train_with_bar
+    from afk.experiments.shelf import find_agent
     from afk.experiments.train import start_run
 
     options = {"preset": preset, "out": out, "agent": agent, "seeds": tuple(seed) if seed else None}
@@ -84,7 +92,7 @@ def train(
         "bonus": bonus,
         "bonus_until": bonus_until,
     }
-    options |= {"n_gram": n_gram, "alpha": alpha}
+    options |= {"n_gram": n_gram, "alpha": alpha, "from": start}
     given = {name: value for name, value in options.items() if value is not None}
     if bool(tasks) == (resume is not None):
         raise ValueError("say either tasks to train on, or --resume and the folder of a run")
@@ -92,7 +100,8 @@ def train(
         raise ValueError(f"--resume goes on with a run as it is: leave out {', '.join(given)}")
     folder = resume or out or Path("runs/last")
     if tasks:
-        start_run(_configure(tasks, given, devices), folder)
+        first = find_agent(start, tuple(tasks), any_task=True).network if start else None
+        start_run(_configure(tasks, given, devices), folder, first)
     read_config(folder)  # what is no run is refused before anything is written there
     with claim(folder):
         finished = train_with_bar(folder, Console(stderr=True), devices=devices)

@@ -13,11 +13,11 @@ from afk.experiments.config import preset
 from afk.experiments.evaluate import play_agent, summarise
 from afk.experiments.progress import train_with_bar
 from afk.experiments.recorder import record_episode
-from afk.experiments.shelf import SHIPPED, find_agent, play_on, shipped_tasks
+from afk.experiments.shelf import SHIPPED, SHOWN, find_agent, play_on, shipped_tasks
 from afk.experiments.train import read_log, start_run
 from afk.experiments.watch import show_episode
 
-TASK = "qbabyai/danger"
+TASK = "qbabyai/danger"  # what is learned
 _EPISODES = 100
 _GOOD = 0.92  # success at which the demonstration stops training
 
@@ -30,9 +30,9 @@ def show(console: Console, *, seed: int, steps: int | None = None) -> None:
         seed: what levels are drawn with.
         steps: how long to train at most; as long as the preset says if not given.
     """
-    agent = find_agent(SHIPPED, (TASK,))
-    play = play_on(agent, make(TASK), name=SHIPPED)
-    console.rule(f"[bold]A trained agent on {TASK}")
+    agent = find_agent(SHIPPED, (SHOWN,))
+    play = play_on(agent, make(SHOWN), name=SHIPPED)
+    console.rule(f"[bold]A trained agent on {SHOWN}")
     summary = summarise(play_agent(play, agent.network, episodes=_EPISODES, seed=seed))
     console.print(
         f"{summary['success']:.1%} of {_EPISODES} fresh levels solved, in {summary['episode_length']:.1f} "

@@ -77,7 +77,7 @@ def test_a_run_leaves_what_every_run_does(runs: tuple[Path, Path]) -> None:
     assert read_config(whole) == tiny()
     rows = read_log(whole)
     assert [row["steps"] for row in rows] == [36, 72, 108, 144]
-    assert ["evaluation" in row for row in rows] == [False, True, False, True]
+    assert all("evaluation" in row for row in rows)
     assert all(np.isfinite(list(row["losses"].values())).all() for row in rows)
     assert json.loads((whole / "config.json").read_text())["settings"]["algorithm"] == "dqn"
     assert {"best-24.safetensors", "last-24.safetensors", "state.safetensors"} < {

@@ -113,7 +113,7 @@ def test_records_of_different_runs_are_not_gathered(tmp_path: Path) -> None:
 def test_how_far_a_sweep_is(tmp_path: Path) -> None:
     place = Place(tmp_path / "runs", tmp_path / "results" / "runs")
     write_seed(place, "afk", "S", 24)
-    rows = [{"updates": 240, "evaluation": {"success": 0.5}}]
+    rows = [{"updates": 120, "evaluation": {"success": 0.5}}]
     folder = place.of_seed(42) / "fast--afk--S"
     folder.mkdir(parents=True)
     (folder / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -1,66 +1,25 @@
 """Runs: what they leave behind, how they go on, and how they refuse."""
 
 import json
-import os
-import random
-import signal
-import subprocess
-import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from safetensors.numpy import load_file
 
 from afk.agents.agent import Size
 from afk.agents.grid_agent import GridAgent
-from afk.experiments.config import Config, preset, read_config
+from afk.experiments.config import preset, read_config
 from afk.experiments.evaluate import play_agent
 from afk.experiments.shelf import find_agent
 from afk.experiments.tensorboard import encode_events, event_rows
 from afk.experiments.train import final_evaluation, first_agent, read_log, start_run, train
 from afk.learn.ppo import Settings
 
-TINY = Config(
-    tasks=("qbabyai/danger",),
-    steps=6 * 320,
-    size=Size(width=8, head=8, view_layers=1, film_blocks=1, distinct_notes=0),
-    settings=Settings(environments=16, steps=20, minibatches=2, epochs=1),
-    levels=32,
-    chunk=1,
-    evaluate_every=3,
-    evaluation_episodes=8,
-)
-_TRAIN = """
-import sys
-from pathlib import Path
-from afk.experiments.train import train
-list(train(Path(sys.argv[1])))
-"""
-
-
-@pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Of a process that shares its compiled programs with others."""
-    return os.environ | {"JAX_COMPILATION_CACHE_DIR": str(tmp_path_factory.mktemp("compiled"))}
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]) -> Path:
-    """The folder of a run that nobody disturbed."""
-    folder = tmp_path_factory.mktemp("runs") / "whole"
-    start_run(TINY, folder)
-    run(folder, environment)
-    return folder
-
-
-def run(folder: Path, environment: dict[str, str]) -> None:
-    """Train in a process of its own."""
-    subprocess.run([sys.executable, "-c", _TRAIN, str(folder)], env=environment, check=True, timeout=300)
+from .tiny_run import TINY
 
 
 def test_a_run_leaves_its_configuration_a_log_and_checkpoints(finished: Path) -> None:
@@ -68,7 +27,7 @@ def test_a_run_leaves_its_configuration_a_log_and_checkpoints(finished: Path) ->
     rows = [json.loads(line) for line in (finished / "log.jsonl").read_text().splitlines()]
     assert [row["updates"] for row in rows] == [1, 2, 3, 4, 5, 6]
     assert [row["steps"] for row in rows] == [320 * updates for updates in range(1, 7)]
-    assert ["evaluation" in row for row in rows] == [False, False, True] * 2
+    assert all("evaluation" in row for row in rows)
     assert rows[2]["evaluation"]["episodes"] == 8
     agent = find_agent(str(finished), TINY.tasks)
     assert agent.config == TINY and agent.network.size == TINY.size and agent.seed == 24
@@ -76,69 +35,6 @@ def test_a_run_leaves_its_configuration_a_log_and_checkpoints(finished: Path) ->
         *("best-24.safetensors", "config.json", "last-24.safetensors", "log.jsonl", "state.safetensors"),
         "tensorboard",
     ]
-
-
-def test_a_run_that_is_killed_goes_on_to_the_same_parameters(
-    finished: Path, environment: dict[str, str], tmp_path: Path
-) -> None:
-    folder = tmp_path / "killed"
-    start_run(TINY, folder)
-    kills = 0
-    while True:
-        process = subprocess.Popen([sys.executable, "-c", _TRAIN, str(folder)], env=environment)
-        checkpoint = folder / "state.safetensors"
-        before = checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
-        while kills < 2 and process.poll() is None:
-            if checkpoint.exists() and checkpoint.stat().st_mtime_ns != before:
-                time.sleep(random.uniform(0, 0.3))
-                process.send_signal(signal.SIGKILL)
-                kills += 1
-                break
-            time.sleep(0.01)
-        if process.wait(timeout=300) != -signal.SIGKILL:
-            assert process.returncode == 0
-            break
-    assert kills > 0
-    whole, pieced = (load_file(each / "state.safetensors") for each in (finished, folder))
-    assert whole.keys() == pieced.keys()
-    for name, array in whole.items():
-        np.testing.assert_array_equal(array, pieced[name], err_msg=name)
-    assert _log(folder) == _log(finished)
-
-
-def _log(folder: Path) -> list[dict]:
-    """The lines of a run's log, but for how long things took."""
-    rows = map(json.loads, (folder / "log.jsonl").read_text().splitlines())
-    return [row | {"seconds": 0, "training_seconds": 0, "steps_per_second": 0} for row in rows]
-
-
-def test_seeds_side_by_side_learn_what_each_learns_alone(
-    finished: Path, environment: dict[str, str], tmp_path: Path
-) -> None:
-    config = replace(TINY, seeds=(42, 24))
-    start_run(config, tmp_path)
-    run(tmp_path, environment)
-    together, alone = (load_file(each / "last-24.safetensors") for each in (tmp_path, finished))
-    other = load_file(tmp_path / "last-42.safetensors")
-    for name, array in alone.items():
-        np.testing.assert_allclose(together[name], array, atol=1e-5, err_msg=name)
-    assert any((other[name] != array).any() for name, array in together.items())
-    rows = read_log(tmp_path)
-    assert [(row["seed"], row["updates"]) for row in rows[:4]] == [(42, 1), (24, 1), (42, 2), (24, 2)]
-    assert (tmp_path / "tensorboard" / "seed-42").is_dir()
-    with pytest.raises(ValueError, match=r"several agents; name one of .*best-24"):
-        find_agent(str(tmp_path), TINY.tasks)
-
-
-def test_four_devices_learn_what_one_does(
-    finished: Path, environment: dict[str, str], tmp_path: Path
-) -> None:
-    flags = f"{environment.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=4"
-    start_run(TINY, tmp_path)
-    run(tmp_path, environment | {"XLA_FLAGS": flags})
-    many, one = (load_file(each / "state.safetensors") for each in (tmp_path, finished))
-    for name, array in one.items():
-        np.testing.assert_allclose(many[name], array, atol=1e-5, err_msg=name)
 
 
 def test_a_finished_run_has_nothing_left_to_do(finished: Path) -> None:
@@ -150,6 +46,22 @@ def test_devices_that_are_not_there_or_cannot_share_are_refused(finished: Path) 
         next(train(finished, devices=99))
     with pytest.raises(ValueError, match="--devices is from 1 to that, not 0"):
         next(train(finished, devices=0))
+
+
+def test_a_run_may_begin_with_an_agent_of_other_tasks(finished: Path, tmp_path: Path) -> None:
+    first = find_agent(str(finished), TINY.tasks).network
+    still = replace(TINY, tasks=("qbabyai/open-door",), seeds=(7,), steps=320)
+    still = replace(still, settings=replace(still.settings, learning_rate=0.0))
+    start_run(still, tmp_path / "run", first)
+    list(train(tmp_path / "run"))
+    last = find_agent(str(tmp_path / "run"), still.tasks).network
+    for before, after in zip(*map(jax.tree.leaves, (first, last)), strict=True):
+        np.testing.assert_array_equal(before, after)
+
+    wide = replace(still, size=replace(still.size, width=16))
+    with pytest.raises(ValueError, match="another network than afk has here"):
+        start_run(wide, tmp_path / "wide", first)
+    assert not (tmp_path / "wide").exists()
 
 
 def test_a_mixture_is_evaluated_task_by_task(tmp_path: Path) -> None:
@@ -165,6 +77,12 @@ def test_a_mixture_is_evaluated_task_by_task(tmp_path: Path) -> None:
 def test_what_tensorboard_reads_is_the_log(finished: Path) -> None:
     events = finished / "tensorboard" / "seed-24" / "events.out.tfevents.0.afk"
     assert events.read_bytes() == encode_events(event_rows(read_log(finished)))
+
+
+def test_evaluations_come_now_and_then_and_after_each_of_the_last_ten_chunks() -> None:
+    config = replace(TINY, steps=320 * 100, chunk=2, evaluate_every=20)
+    evaluated = [updates for updates in range(2, 101, 2) if config.is_evaluated(updates)]
+    assert evaluated == [20, 40, 60, 80, *range(82, 101, 2)]
 
 
 def test_the_final_metric_is_the_mean_of_the_last_evaluations(finished: Path) -> None:
@@ -190,40 +108,6 @@ def test_agents_for_other_tasks_and_files_that_are_none_are_refused(finished: Pa
         find_agent(str(finished / "state.safetensors"), TINY.tasks)
     with pytest.raises(ValueError, match="there is no agent nowhere"):
         find_agent("nowhere", TINY.tasks)
-
-
-def test_ctrl_c_stops_at_a_checkpoint_and_says_how_to_go_on(
-    finished: Path, environment: dict[str, str], tmp_path: Path
-) -> None:
-    start_run(TINY, tmp_path)
-    command = [sys.executable, "-m", "afk", "train", "--resume", str(tmp_path)]
-    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
-    while not (tmp_path / "state.safetensors").exists():
-        assert process.poll() is None
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=300)
-    assert process.returncode == 130
-    assert f"stopped; go on with: afk train --resume {tmp_path}" in said.splitlines()
-    assert 0 < len(read_log(tmp_path)) < 6
-    run(tmp_path, environment)
-    assert _log(tmp_path) == _log(finished)
-
-
-def test_a_full_disk_is_one_clear_line_and_nothing_half_written(
-    environment: dict[str, str], tmp_path: Path
-) -> None:
-    start_run(TINY, tmp_path)
-    limited = f"ulimit -f 8; exec {sys.executable} -m afk train --resume {tmp_path}"
-    process = subprocess.run(
-        ["bash", "-c", limited], env=environment, capture_output=True, text=True, timeout=300
-    )
-    assert process.returncode == 2
-    assert next(line for line in process.stderr.splitlines() if line.startswith("error: ")).endswith(
-        "too large"
-    )
-    assert not list(tmp_path.glob("*.safetensors"))
-    assert not list(tmp_path.rglob(".*"))
 
 
 def test_a_folder_in_use_is_refused_and_left_alone(finished: Path) -> None:

@@ -29,6 +29,7 @@ def make_run(
                 {task: make_measures(value, length) for task in names},
                 {task: make_measures(each, length) | _fresh(each) for task, each in played.items()},
                 make_curve(value, steps),
+                {task: make_curve(value, steps)["success"] for task in names} if len(names) > 1 else {},
             )
         )
     return RunRecord(

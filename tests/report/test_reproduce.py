@@ -20,7 +20,7 @@ from afk.learn.ppo import Settings
 from afk.report.archive import read_archive
 from afk.report.choice import GRID_TASKS, TEXT_TASKS
 from afk.report.items import ITEMS
-from afk.report.tables import Cell, Table
+from afk.report.tables import Cell, Published, Table
 
 from .made_records import SEEDS, make_run
 
@@ -60,7 +60,7 @@ def folder(tmp_path: Path) -> Path:
     write_record(place / "runs", make_run("afk", "qtextworld/take-1", [0.9, 0.8]))
     write_record(place / "runs", make_run("afk", ["SD", "CD"], [0.9, 0.8], unseen={"CS": [0.2, 0.3]}))
     write_record(place / "runs", make_run("afk-plus", [short_name(task) for task in GRID_TASKS], [0.98]))
-    for name in ("published", "expert", "textworld-games"):
+    for name in ("published", "expert", "textworld-games", "shipped"):
         shutil.copy(RESULTS / f"{name}.json", place)
     return place
 
@@ -142,6 +142,15 @@ def test_steps_until_success(folder: Path) -> None:
     assert ("15 tasks together", "afk-plus") in [row.heads for row in table.rows]
 
 
+def test_shipped_agents_stand_beside_the_papers(folder: Path) -> None:
+    (table,) = ITEMS["shipped"].tables(read_archive(folder))
+    record = {row["task"]: row for row in json.loads((RESULTS / "shipped.json").read_text())["tasks"]}
+    cell, found = number(table, "S", "success"), record["qbabyai/danger"]
+    assert cell.estimate and cell.estimate.mean == pytest.approx(100 * found["success"])
+    assert cell.estimate.interval == pytest.approx([100 * end for end in found["success_interval"]])
+    assert cell.paper == Published(100.0, 0.0) and len(table.rows) == len(record)
+
+
 @pytest.mark.parametrize("item", ITEMS)
 def test_every_item_is_printed_and_written(item: str, folder: Path, tmp_path: Path, run: Run) -> None:
     out = tmp_path / "out"
@@ -153,7 +162,7 @@ def test_every_item_is_printed_and_written(item: str, folder: Path, tmp_path: Pa
         assert r"\begin{tabular}" in (out / f"{table.name}.tex").read_text()
         rows = list(csv.reader((out / f"{table.name}.csv").read_text().splitlines()))
         assert len(rows) == 1 + len(table.rows) + len(table.averages) and len({len(row) for row in rows}) == 1
-    figures = {"curves": 4, "query-histogram": 1}.get(item, 0)
+    figures = {"curves": 5, "query-histogram": 1}.get(item, 0)
     assert [path.read_bytes()[:4] for path in out.glob("*.png")] == [b"\x89PNG"] * figures
     assert [path.read_bytes()[:4] for path in out.glob("*.pdf")] == [b"%PDF"] * figures
 
@@ -236,7 +245,7 @@ def test_what_is_missing_is_trained_and_shown(
     path = records / "runs" / "tiny--query--S.json"
     record = read_record(path)
     assert record.config["steps"] == 1000 and [seed.seed for seed in record.seeds] == [24, 7]
-    assert record.seeds[0].curve["steps"] == [640, 1280] and record.compile_seconds
+    assert record.seeds[0].curve["steps"] == [320, 640, 960, 1280] and record.compile_seconds
     row = json.loads(printed)["items"]["table-1"][0]["rows"][1]
     success = [100 * seed.final["qbabyai/danger"]["success"] for seed in record.seeds]
     assert row["task"] == "S" and row["query"]["values"] == pytest.approx(success)
@@ -257,9 +266,3 @@ def test_what_is_missing_is_trained_and_shown(
     path.unlink()
     _, said = run(*command)
     assert "not trained" in said and "holds a run with other settings" in said
-
-
-def test_a_run_without_an_evaluation_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(config.PRESETS, "tiny", TINY)
-    with pytest.raises(ValueError, match="has no evaluation in 300 steps; train 640 or more"):
-        assert study.Run("tiny", "afk", ("qbabyai/danger",), steps=300).config

@@ -11,6 +11,7 @@ from PIL import Image
 
 from afk.experiments.by_hand import record_policy
 from afk.experiments.recording import Recording
+from afk.experiments.shelf import SHOWN
 from afk.view.library import play_by_hand
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -70,7 +71,7 @@ def ask_with_words(page: Page, *words: str) -> None:
 
 def test_the_page_opens_with_a_shipped_agent_which_is_watched_to_success(viewer: str, page: Page) -> None:
     page.goto(viewer)
-    expect(page.locator("#task")).to_have_value(GRID, timeout=PATIENCE)
+    expect(page.locator("#task")).to_have_value(SHOWN, timeout=PATIENCE)
     expect(page.locator("#agent")).to_have_value("shipped")
     expect(page.locator("#instruction")).to_contain_text("find", timeout=PATIENCE)
     expect(page.locator("#notebook .focus .note")).to_have_count(1)

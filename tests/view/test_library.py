@@ -111,7 +111,8 @@ def test_agents_of_runs_are_listed_and_can_be_chosen(tmp_path: Path, short_texts
     (tmp_path / "runs" / "broken").mkdir()
     (tmp_path / "runs" / "broken" / "best-1.safetensors").write_bytes(b"nothing")
     library = Library(tmp_path / "runs")
-    assert {"name": "mine/best-24", "tasks": [*agent.config.tasks]} in library.describe()["agents"]
+    tasks = [*dict.fromkeys(agent.config.tasks)]
+    assert {"name": "mine/best-24", "tasks": tasks} in library.describe()["agents"]
     assert "broken/best-1" not in [agent["name"] for agent in library.describe()["agents"]]
     assert library.first().agent == SHIPPED
     chosen = Library(tmp_path / "none", tmp_path / "runs" / "mine")

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 
 from afk.agents.reading import Reading
 
@@ -60,6 +61,18 @@ class Judgement(NamedTuple):
     entropy: jax.Array
 
 
+class Weights(NamedTuple):
+    """What actions were chosen by.
+
+    Attributes:
+        heads: log-probabilities, (n, choices), by what is chosen: action, function, adjective or noun.
+        asking: (n,), the probability of asking; None for agents that cannot.
+    """
+
+    heads: dict[str, jax.Array]
+    asking: jax.Array | None
+
+
 class Agent(eqx.Module):
     """A network that reads, sees, remembers, acts and asks; batches of sequences in, thoughts out.
 
@@ -69,9 +82,9 @@ class Agent(eqx.Module):
 
     size: eqx.AbstractVar[Size]
 
-    @abstractmethod
     def first_state(self, count: int) -> jax.Array:
-        """The memory before an episode: (count, ...)."""
+        """The memory before an episode: (count, ...), for most the state of an LSTM, (count, 2, width)."""
+        return jnp.zeros((count, 2, self.size.width))
 
     @abstractmethod
     def __call__(
@@ -104,3 +117,8 @@ class Agent(eqx.Module):
             pays_for_asking: whether the entropy of richer choices is a reason to make them.
         """
         raise NotImplementedError
+
+    def weigh(self, thoughts: Any, action: jax.Array) -> Weights:
+        """What (n, components) actions were chosen by; nothing for agents that draw from no distribution."""
+        del thoughts, action
+        return Weights({}, None)

@@ -14,6 +14,8 @@ from afk.agents.reading import Reading
 from afk.language import PAD
 
 _MANY_NOTES = 16_384  # from so many on it is faster to look for the distinct ones first
+_PIECES = 256  # that many rows are cut into, at most
+_ALIGNED = 8  # columns of a matrix that a GPU multiplies quickly come in such groups
 VIEW = 7  # cells along the view
 CELL_FEATURES = (13, 6, 3, 4)  # types, colours, states and directions of a cell's four channels
 SYMBOLS = 32  # of them all, and some to spare
@@ -38,12 +40,59 @@ def _look_back(saved: tuple[jax.Array, jax.Array], gradient: jax.Array) -> tuple
         return jnp.zeros_like(table).at[index].add(gradient)
 
     def multiply(index: jax.Array, gradient: jax.Array) -> jax.Array:
-        return jax.nn.one_hot(index, len(table), dtype=gradient.dtype).T @ gradient
+        one_hot = jax.nn.one_hot(index, align(len(table)), dtype=gradient.dtype)
+        return add_products(one_hot, gradient)[: len(table)]
 
     return None, jax.lax.platform_dependent(index, gradient, cpu=scatter, default=multiply)
 
 
 look_up.defvjp(_looked_up, _look_back)
+
+
+@jax.custom_vjp
+def weigh_rows(weights: jax.Array, table: jax.Array) -> jax.Array:
+    """Weights that nobody learns, such as zeros and ones, times a table that is learned: a matrix product.
+
+    Its gradient is cut into pieces, see `add_products`.
+
+    Args:
+        weights: (..., rows).
+        table: (rows, width).
+
+    Returns:
+        (..., width).
+    """
+    return weights @ table
+
+
+def _weighed(weights: jax.Array, table: jax.Array) -> tuple[jax.Array, jax.Array]:
+    return weights @ table, weights
+
+
+def _weigh_back(weights: jax.Array, gradient: jax.Array) -> tuple[None, jax.Array]:
+    flat = (each.reshape(-1, each.shape[-1]) for each in (weights, gradient))
+    return None, add_products(*flat)
+
+
+weigh_rows.defvjp(_weighed, _weigh_back)
+
+
+def align(columns: int) -> int:
+    """So many columns, or a few more: as many as a GPU multiplies quickly."""
+    return -(-columns // _ALIGNED) * _ALIGNED
+
+
+def add_products(left: jax.Array, right: jax.Array) -> jax.Array:
+    """Left transposed times right, for very many rows: (rows, a) and (rows, b) to (a, b).
+
+    The result is so small that a GPU would leave all rows to a few of its processors, one after the other;
+    pieces of the rows are many products at once.
+    """
+    rows = len(left)
+    pieces = next(count for count in range(min(_PIECES, rows), 0, -1) if rows % count == 0)
+    left, right = (each.reshape(pieces, rows // pieces, -1) for each in (left, right))
+    products = jnp.einsum("pra,prb->pab", left, right, preferred_element_type=jnp.float32)
+    return products.sum(0).astype(right.dtype)
 
 
 class Linear(eqx.Module):
@@ -85,13 +134,14 @@ class ViewEncoder(eqx.Module):
         """Images (n, 7, 7, 4) uint8 as (n, 7, 7, width)."""
         embedding = jnp.pad(self.embedding, ((0, SYMBOLS - len(self.embedding)), (0, 0)))
         if not self.convolutions:
-            return symbols_around(image, 1, embedding.dtype) @ embedding + self.places
+            return weigh_rows(symbols_around(image, 1, embedding.dtype), embedding) + self.places
         # Nothing bends between the embedding and the first convolution: together they are one product with
         # the few symbols there are around a cell.
         first, *others = self.convolutions
         weight = jnp.einsum("sw,klwo->klso", embedding, first.weight)
         around = symbols_around(image, len(weight), weight.dtype)
-        x = jax.nn.relu(around @ weight.reshape(-1, weight.shape[-1]) + first(self.places[None]))
+        x = weigh_rows(around, weight.reshape(-1, weight.shape[-1]))
+        x = jax.nn.relu(x + first(self.places[None]))
         for convolution in others:
             x = jax.nn.relu(convolution(x))
         return x
@@ -229,8 +279,11 @@ def is_used(reading: Reading) -> jax.Array:
 
 def around_words(every: jax.Array, size: Size) -> jax.Array:
     """The encoding of what each word is in, of (n, 1 + notes, width): (n, words, width), as h_w."""
-    words = np.array([size.instruction_words] + [size.note_words] * (every.shape[1] - 1))
-    return jnp.repeat(every, words, 1, total_repeat_length=words.sum())
+    count, _, width = every.shape
+    first = jnp.broadcast_to(every[:, :1], (count, size.instruction_words, width))
+    # Copies, not rows that are looked up: the gradient is a sum then, and nothing has to be scattered.
+    notes = jnp.broadcast_to(every[:, 1:, None], (*every[:, 1:].shape[:2], size.note_words, width))
+    return jnp.concatenate([first, notes.reshape(count, -1, width)], 1)
 
 
 def words_of(reading: Reading, size: Size) -> jax.Array:

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from afk.agents.agent import Agent, Judgement, Size
+from afk.agents.agent import Agent, Judgement, Size, Weights
 from afk.agents.encoders import (
     VIEW,
     Linear,
@@ -87,10 +87,6 @@ class GridAgent(Agent):
                 self.adjective = Perceptron(width, head, len(vocabulary.adjectives), key=adjective_key)
                 self.noun = Perceptron(width, head, len(vocabulary.nouns), key=noun_key)
 
-    def first_state(self, count: int) -> jax.Array:
-        """The LSTM's state before an episode: (count, 2, width)."""
-        return jnp.zeros((count, 2, self.size.width))
-
     def __call__(
         self, state: jax.Array, seen: jax.Array, reading: Reading, starts: jax.Array
     ) -> tuple[jax.Array, Decision]:
@@ -118,6 +114,11 @@ class GridAgent(Agent):
         entropies = weighted_entropy(thoughts, pays_for_asking=pays_for_asking)
         return Judgement(joint_log_probability(thoughts, action), *entropies)
 
+    def weigh(self, thoughts: Decision, action: jax.Array) -> Weights:
+        """See `Agent`; the published heads choose apart, whatever the others chose."""
+        del action
+        return weights_of(thoughts)
+
     def _decide(self, h_x: jax.Array, h_w: jax.Array, reading: Reading) -> Decision:
         """The heads on (n, width) features."""
         value = self.critic(h_x)[:, 0]
@@ -142,6 +143,18 @@ def _say(
     if isinstance(head, Pointer):
         return head(h_x, h_w, words, size)
     return None if head is None else jax.nn.log_softmax(head(h_x))
+
+
+def weights_of(decision: Decision) -> Weights:
+    """What actions are chosen by, head by head."""
+    heads = {
+        "action": decision.physical,
+        "function": decision.function,
+        "adjective": decision.adjective,
+        "noun": decision.noun,
+    }
+    given = {title: logits for title, logits in heads.items() if logits is not None}
+    return Weights(given, None if decision.function is None else jnp.exp(decision.switch[:, ASK]))
 
 
 def sample(decision: Decision, key: jax.Array) -> jax.Array:

@@ -9,22 +9,25 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from afk.agents.agent import Agent, Judgement, Size
+from afk.agents.agent import Agent, Judgement, Size, Weights
 from afk.agents.encoders import (
     SYMBOLS,
     VIEW,
     Linear,
     NoteEncoder,
     SetEncoder,
+    align,
     around_words,
     is_used,
+    look_up,
     normalise,
     read_notes,
     symbols_around,
+    weigh_rows,
     words_of,
 )
 from afk.agents.fusion import FilmBlock, Recurrence
-from afk.agents.grid_agent import Decision, joint_log_probability, weighted_entropy
+from afk.agents.grid_agent import Decision, joint_log_probability, weighted_entropy, weights_of
 from afk.agents.heads import Perceptron
 from afk.agents.reading import Reading
 from afk.agents.speech import Heard, Pick, Speech
@@ -34,7 +37,7 @@ from afk.language import PAD, Vocabulary
 
 # The word for each of the symbols of a cell, where there is one: types as in Minigrid, then colours.
 _TYPE_WORDS = ("", "", "", "zone", "door", "key", "ball", "box", "square", "", "", "", "")
-SYMBOL_WORDS = (*_TYPE_WORDS, *COLOURS)
+SYMBOL_WORDS = (*_TYPE_WORDS, *COLOURS, *[""] * (SYMBOLS - len(_TYPE_WORDS) - len(COLOURS)))
 
 
 class Thoughts(eqx.Module):
@@ -133,12 +136,8 @@ class PlusAgent(Agent):
         self.recurrence = Recurrence(width, key=next(keys))
         self.switch = Perceptron(width, head, 2, key=next(keys))
         self.physical = Perceptron(width, head, actions, key=next(keys))
-        self.speech = Speech(variant, width, head, vocabulary, name_first=False, key=next(keys))
+        self.speech = Speech(variant, width, head, vocabulary, key=next(keys))
         self.critic = Perceptron(width, head, 1, key=next(keys), scale=1.0)
-
-    def first_state(self, count: int) -> jax.Array:
-        """The LSTM's state before an episode: (count, 2, width)."""
-        return jnp.zeros((count, 2, self.size.width))
 
     def __call__(
         self, state: jax.Array, seen: jax.Array, reading: Reading, starts: jax.Array
@@ -181,6 +180,10 @@ class PlusAgent(Agent):
         entropies = weighted_entropy(decision, pays_for_asking=pays_for_asking)
         return Judgement(joint_log_probability(decision, action), *entropies)
 
+    def weigh(self, thoughts: Thoughts, action: jax.Array) -> Weights:
+        """See `Agent`."""
+        return weights_of(self.decide(thoughts, lambda word, _: action[:, 2 + word])[0])
+
     def decide(self, thoughts: Thoughts, pick: Pick) -> tuple[Decision, jax.Array]:
         """All heads, those of words given the ones picked before; and ``<func, adj, noun>``: (..., 3)."""
         sayable = jnp.ones(len(self.vocabulary.functions), bool)
@@ -192,17 +195,18 @@ class PlusAgent(Agent):
         """What is in every cell, where it is, and what the notes say of it: (n, 7, 7, width)."""
         has = symbols_around(image, 1, self.symbols.dtype)
         tokens = np.array([self.vocabulary.token(word) if word else PAD for word in SYMBOL_WORDS])
-        named = self.note.embedding[tokens] * (tokens != PAD)[:, None]
+        named = look_up(tokens, self.note.embedding) * (tokens != PAD)[:, None]
         # Empty cells have a colour, too, which nobody means.
-        is_thing = has[..., : len(_TYPE_WORDS)] @ np.array([[bool(word)] for word in _TYPE_WORDS])
-        names = (has[..., : len(named)] @ named) * is_thing
-        table = len(self.note.embedding)
+        is_thing = jnp.array([bool(word) for word in _TYPE_WORDS])[image[..., :1]]
+        names = weigh_rows(has, named.astype(has.dtype)) * is_thing
         rows = reading.instruction[:, None, : self.size.instruction_words], reading.notes
-        words = jnp.concatenate([_count(each, table, has.dtype) @ self.note.embedding for each in rows], 1)
+        words = jnp.concatenate([self._add_words(each) for each in rows], 1)
         said = self.meeting(names, words, every, is_used(reading))
-        return jax.nn.relu(has @ self.symbols + names + said + self.places)
+        return jax.nn.relu(weigh_rows(has, self.symbols) + names + said + self.places)
 
-
-def _count(tokens: jax.Array, size: int, dtype: jnp.dtype) -> jax.Array:
-    """How often each of so many words is in (..., words): (..., size); padding does not count."""
-    return ((tokens[..., None] == np.arange(size)) & (tokens != PAD)[..., None]).sum(-2).astype(dtype)
+    def _add_words(self, tokens: jax.Array) -> jax.Array:
+        """The words of (n, notes, words) notes added up: (n, notes, width); padding does not count."""
+        table = self.note.embedding
+        size = align(len(table))
+        counts = ((tokens[..., None] == np.arange(size)) & (tokens != PAD)[..., None]).sum(-2)
+        return weigh_rows(counts.astype(table.dtype), jnp.pad(table, ((0, size - len(table)), (0, 0))))

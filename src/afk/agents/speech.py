@@ -1,8 +1,8 @@
 """Words one after the other: each is chosen given those before it.
 
 The paper's heads choose adjective and noun apart, so that with two names at hand the first word of one may be
-said with the last word of the other. Here the noun comes before its adjective, and the function word before
-or after both: what to do with a thing is in the notes that name it.
+said with the last word of the other. Here the noun comes before its adjective, and the function word after
+both: what to do with a thing is in the notes that name it.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from afk.agents.encoders import Linear, look_up
+from afk.agents.encoders import Linear
 from afk.agents.heads import Perceptron, Pointer
 from afk.agents.variants import Variant
 from afk.language import NONE, Vocabulary
@@ -39,30 +39,21 @@ class Speech(eqx.Module):
         function: the head of the function word.
         noun: a pointer, or a head over all nouns.
         adjective: likewise.
-        asked: (functions, width), what a function word adds to what is sought next; nothing if it comes last.
-        named: what a noun adds to it.
-        told: what a name adds to the choice of a function word; nothing if that comes first.
+        named: what a noun adds to what is sought next.
+        told: what a name adds to the choice of a function word.
     """
 
     function: Perceptron
     noun: Pointer | Perceptron
     adjective: Pointer | Perceptron
-    asked: jax.Array | None
     named: Linear
-    told: Linear | None
+    told: Linear
     vocabulary: Vocabulary = eqx.field(static=True)
 
     def __init__(
-        self,
-        variant: Variant,
-        width: int,
-        head: int,
-        vocabulary: Vocabulary,
-        *,
-        name_first: bool,
-        key: jax.Array,
+        self, variant: Variant, width: int, head: int, vocabulary: Vocabulary, *, key: jax.Array
     ) -> None:
-        function_key, noun_key, adjective_key, asked_key, named_key = jax.random.split(key, 5)
+        function_key, noun_key, adjective_key, told_key, named_key = jax.random.split(key, 5)
         self.vocabulary = vocabulary
         self.function = Perceptron(width, head, len(vocabulary.functions), key=function_key)
         if variant.pointer:
@@ -71,9 +62,7 @@ class Speech(eqx.Module):
         else:
             self.noun = Perceptron(width, head, len(vocabulary.nouns), key=noun_key)
             self.adjective = Perceptron(width, head, len(vocabulary.adjectives), key=adjective_key)
-        functions = len(vocabulary.functions)
-        self.asked = None if name_first else jax.random.normal(asked_key, (functions, width)) * 0.5
-        self.told = Linear(width, width, key=asked_key, scale=1.0) if name_first else None
+        self.told = Linear(width, width, key=told_key, scale=1.0)
         self.named = Linear(width, width, key=named_key, scale=1.0)
 
     def __call__(
@@ -99,20 +88,11 @@ class Speech(eqx.Module):
         self, h_x: jax.Array, heard: Heard, sayable: jax.Array, pick: Pick
     ) -> tuple[tuple[jax.Array, ...], jax.Array]:
         """The same with one leading axis."""
-        if self.told is not None:
-            adjectives, nouns, name, is_named = self._name(h_x, heard, pick)
-            functions = self._choose_function(h_x + self.told(_mean(heard.encodings, is_named)), sayable)
-            function = pick(0, functions)
-        else:
-            functions = self._choose_function(h_x, sayable)
-            function = pick(0, functions)
-            assert self.asked is not None
-            adjectives, nouns, name, _ = self._name(h_x + look_up(function, self.asked), heard, pick)
+        adjectives, nouns, name, is_named = self._name(h_x, heard, pick)
+        sought = h_x + self.told(_mean(heard.encodings, is_named))
+        functions = jax.nn.log_softmax(jnp.where(sayable, self.function(sought), -jnp.inf))
+        function = pick(0, functions)
         return (functions, adjectives, nouns), jnp.concatenate([function[:, None], name], -1)
-
-    def _choose_function(self, sought: jax.Array, sayable: jax.Array) -> jax.Array:
-        """The log-probabilities of function words."""
-        return jax.nn.log_softmax(jnp.where(sayable, self.function(sought), -jnp.inf))
 
     def _name(
         self, sought: jax.Array, heard: Heard, pick: Pick

@@ -8,8 +8,9 @@ enough to know which words it has.
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from afk.agents.agent import Agent, Judgement, Size
+from afk.agents.agent import Agent, Judgement, Size, Weights
 from afk.agents.encoders import (
     Linear,
     NoteEncoder,
@@ -70,12 +71,8 @@ class TextAgent(Agent):
         self.words = jax.random.normal(next(keys), (len(vocabulary.tokens), width)) * 0.5
         self.layers = [Linear(4 * width, width, key=next(keys)), Linear(width, width, key=next(keys))]
         self.recurrence = Recurrence(width, key=next(keys))
-        self.speech = Speech(variant, width, size.head, vocabulary, name_first=True, key=next(keys))
+        self.speech = Speech(variant, width, size.head, vocabulary, key=next(keys))
         self.critic = Perceptron(width, size.head, 1, key=next(keys), scale=1.0)
-
-    def first_state(self, count: int) -> jax.Array:
-        """The LSTM's state before an episode: (count, 2, width)."""
-        return jnp.zeros((count, 2, self.size.width))
 
     def __call__(
         self, state: jax.Array, seen: jax.Array, reading: Reading, starts: jax.Array
@@ -111,6 +108,13 @@ class TextAgent(Agent):
         asking = jnp.array([word in QUERIES for word in self.vocabulary.functions])
         ask = jnp.where(asking, jnp.exp(logits[0]), 0).sum(-1)
         return Judgement(_joint(logits, action), _open_choice(ask), open_to)
+
+    def weigh(self, thoughts: Thoughts, action: jax.Array) -> Weights:
+        """See `Agent`; asking is saying one of the words that ask."""
+        logits, _ = self.speak(thoughts, lambda word, _: action[:, word])
+        asking = np.array([word in QUERIES for word in self.vocabulary.functions])
+        heads = {"function": logits[0], "adjective": logits[1], "noun": logits[2]}
+        return Weights(heads, jnp.exp(logits[0][:, asking]).sum(-1) if self.asks else None)
 
     def _see(self, text: jax.Array) -> jax.Array:
         """What (n, tokens) texts say: (n, 3 * width)."""

@@ -1,6 +1,7 @@
 """Several tasks in one environment: levels in equal shares, all of one shape."""
 
 from abc import abstractmethod
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
 
@@ -40,7 +41,9 @@ class Mixed(Environment[StateT]):
         """Draw levels in bulk, each task's by itself; level i is of task i modulo the number of tasks."""
         share = -(-size // len(self.parts))
         keys = jax.random.split(key, len(self.parts))
-        drawn = [part.draw_many(part_key, share) for part, part_key in zip(self.parts, keys, strict=True)]
+        # Side by side: each task has a program of its own, and compiling them in turn would take minutes.
+        with ThreadPoolExecutor() as pool:
+            drawn = list(pool.map(lambda part, key: part.draw_many(key, share), self.parts, keys))
         return _interleave(self, drawn, size)
 
 

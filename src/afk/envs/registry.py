@@ -41,8 +41,8 @@ def find_grid_task(name: str) -> qbabyai.Task:
 
 
 def make(*names: str) -> Environment[Any]:
-    """The environment of that name; with several names, levels of all these tasks in equal shares."""
-    tasks = [task for task in _find_different(names) if isinstance(task, qtextworld.Task)]
+    """The environment of that name; with several, levels of these tasks in turn, and one may come twice."""
+    tasks = [task for task in _find_some(names) if isinstance(task, qtextworld.Task)]
     if not tasks:
         return make_grid(*names)
     if len(tasks) < len(names):
@@ -56,17 +56,14 @@ def make_grid(name: str, /) -> QBabyAI: ...
 def make_grid(*names: str) -> GridWorld: ...
 def make_grid(*names: str) -> GridWorld:
     """`make` for what only Q-BabyAI can do."""
-    tasks = [find_grid_task(task.name) for task in _find_different(names)]
+    tasks = [find_grid_task(task.name) for task in _find_some(names)]
     return QBabyAI(*tasks) if len(tasks) == 1 else Mixture(*tasks)
 
 
-def _find_different(names: Sequence[str]) -> list[Task]:
-    """The tasks of these names; a ValueError if there is none, or one twice."""
+def _find_some(names: Sequence[str]) -> list[Task]:
+    """The tasks of these names; a ValueError if there are none."""
     if not names:
         raise ValueError("name at least one task; `afk tasks` lists them all")
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"task {name!r} is given more than once; every task has an equal share")
     return [find_task(name) for name in names]
 
 

@@ -178,10 +178,10 @@ def _play_agents(
 
 def summarise_by_task(episodes: Episodes, tasks: Sequence[str]) -> dict[str, dict[str, Any]]:
     """The paper's measures for each task of a mixture, whose levels come in turn."""
-    return {
-        task: summarise([Episodes(*(field[index :: len(tasks)] for field in episodes))])
-        for index, task in enumerate(tasks)
-    }
+    shares: dict[str, list[Episodes]] = {task: [] for task in tasks}
+    for index, task in enumerate(tasks):
+        shares[task].append(Episodes(*(field[index :: len(tasks)] for field in episodes)))
+    return {task: summarise(played) for task, played in shares.items()}
 
 
 def summarise(chunks: Iterable[Episodes]) -> dict[str, Any]:

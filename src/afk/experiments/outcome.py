@@ -52,7 +52,8 @@ def make_record(
         rows = [row for row in log if row["seed"] == seed and "evaluation" in row]
         final = {task: final_evaluation(_of_task(rows, task)) for task in config.tasks}
         mine = {task: measures[index] for task, measures in fresh.items()}
-        seeds.append(SeedRecord(seed, final, mine, _curve(rows)))
+        by_task = {task: _curve(_of_task(rows, task))["success"] for task in config.tasks}
+        seeds.append(SeedRecord(seed, final, mine, _curve(rows), by_task if len(by_task) > 1 else {}))
     return RunRecord(
         preset=preset,
         agent=config.agent,
@@ -93,7 +94,9 @@ def _measure(episodes: Episodes) -> dict[str, Any]:
 
 def _of_task(rows: list[Row], task: str) -> list[Row]:
     """Lines of a log with the evaluations of one task of a mixture."""
-    return [{"evaluation": row.get("evaluation_by_task", {}).get(task, row["evaluation"])} for row in rows]
+    return [
+        row | {"evaluation": row.get("evaluation_by_task", {}).get(task, row["evaluation"])} for row in rows
+    ]
 
 
 def _curve(rows: list[Row]) -> dict[str, list[float]]:

@@ -8,14 +8,12 @@ from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from afk.agents.agent import Agent
-from afk.agents.grid_agent import ASK, Decision
+from afk.agents.grid_agent import ASK
 from afk.agents.notebook import UNUSED, Notebook, write
-from afk.agents.plus_agent import PlusAgent
-from afk.agents.text_agent import QUERIES, TextAgent
+from afk.agents.text_agent import QUERIES
 from afk.envs.base import Environment, Tally, TimeStep
 from afk.envs.qbabyai import cells
 from afk.envs.qbabyai.text import describe_action
@@ -170,32 +168,13 @@ def _act(play: Play, agent: Agent, course: Course, actors: Actors, key: jax.Arra
     """A step of the one actor, with all that led to it and came of it."""
     _, thoughts = decide(agent, glance_at(play, agent, actors))
     following, time_step, experience, _ = act(play, agent, course, actors, key)
-    heads, asking = _weigh(agent, thoughts, experience.action)
+    heads, asking = agent.weigh(thoughts, experience.action)
     # Where the episode ends the actor is in the next one already: how this one ended is worked out again.
     states, _ = jax.vmap(play.env.step)(actors.batch.states, experience.action)
     response = time_step.observation.response
     notebooks, _ = jax.vmap(partial(write, rules=play.rules))(actors.notebooks, response)
     moment = Moment(heads, asking, thoughts.value, experience.action, time_step, states, notebooks)
     return following, jax.tree.map(lambda leaf: leaf[0], moment)
-
-
-def _weigh(agent: Agent, thoughts: Any, action: jax.Array) -> tuple[dict[str, jax.Array], jax.Array | None]:
-    """The log-probabilities that (n, components) actions were chosen by, by head, and that of asking.
-
-    Nothing for agents that have none.
-    """
-    if isinstance(agent, PlusAgent):
-        thoughts, _ = agent.decide(thoughts, lambda word, _: action[:, 2 + word])
-    if isinstance(thoughts, Decision):
-        heads = zip(_TITLES, thoughts[1:5], strict=True)
-        given = {title: logits for title, logits in heads if logits is not None}
-        return given, None if thoughts.function is None else jnp.exp(thoughts.switch[:, ASK])
-    if isinstance(agent, TextAgent):
-        logits, _ = agent.speak(thoughts, lambda word, _: action[:, word])
-        asking = np.array([word in QUERIES for word in agent.vocabulary.functions])
-        heads = dict(zip(_TITLES[1:], logits, strict=True))
-        return heads, jnp.exp(logits[0][:, asking]).sum(-1) if agent.asks else None
-    return {}, None
 
 
 def _name_heads(

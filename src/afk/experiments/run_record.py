@@ -11,10 +11,10 @@ import json
 import math
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from afk.agents.variants import Variant
 from afk.envs.qbabyai.tasks import paper_tasks
@@ -37,12 +37,14 @@ class SeedRecord:
         fresh: the last agent on fresh levels, for these tasks and perhaps for others: what `summarise` gives,
             and ``query_histogram``, how many episodes had 0, 1, 2, ... queries.
         curve: evaluations along training, over all its tasks: a list for each name in `CURVE`.
+        by_task: of these the success in each task, if there are several.
     """
 
     seed: int
     final: dict[str, Measures]
     fresh: dict[str, Measures]
     curve: dict[str, list[float]]
+    by_task: dict[str, list[float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -231,12 +233,16 @@ def _read_seed(content: Any, tasks: list[str]) -> SeedRecord:
         counts = measures.get("query_histogram")
         sound = isinstance(counts, list) and all(isinstance(count, int) and count >= 0 for count in counts)
         _check(sound and sum(counts) == measures.get("episodes") != 0, f"query_histogram {where} for {task}")
-    columns = [content["curve"].get(name) for name in CURVE]
+    by_task = content.get("by_task", {})
+    _check(isinstance(by_task, dict) and set(by_task) <= set(tasks), f"by_task {where}")
+    columns = [content["curve"].get(name) for name in CURVE] + list(by_task.values())
     _check(
         all(isinstance(column, list) and all(map(is_number, column)) for column in columns), f"curve {where}"
     )
     _check(len({len(column) for column in columns}) == 1 and columns[0], f"curve {where}")
-    return SeedRecord(**{field.name: content[field.name] for field in fields(SeedRecord)})
+    return SeedRecord(
+        **{field.name: content[field.name] for field in fields(SeedRecord) if field.name in content}
+    )
 
 
 def _check_kinds(content: dict[str, Any], kinds: dict[str, type], what: str) -> None:
@@ -253,6 +259,6 @@ def _check(sound: Any, what: str) -> None:
         raise ValueError(f"{what} is missing or makes no sense")
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: Any) -> TypeGuard[float]:
     """Whether a value out of JSON is a number that can be computed with."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

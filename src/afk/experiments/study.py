@@ -57,14 +57,9 @@ class Run:
 
     @property
     def config(self) -> Config:
-        """The run itself; a ValueError if there can be no such run, or if nothing would be left of it."""
+        """The run itself; a ValueError if there can be no such run."""
         steps = {} if self.steps is None else {"steps": self.steps}
         config = preset(self.preset, self.tasks, agent=self.agent, seeds=self.seeds, **steps)
-        if config.updates < config.evaluate_every:
-            least = config.evaluate_every * config.settings.steps_per_update
-            raise ValueError(
-                f"{self.name} has no evaluation in {config.steps:,} steps; train {least:,} or more"
-            )
         for task in self.also:
             if make(task).action_sizes != config.play.env.action_sizes:
                 raise ValueError(f"{self.name} has other actions than {task}: it cannot play it")

@@ -7,6 +7,7 @@ A run is a folder, of one seed or of several that are trained side by side:
     best-24.safetensors     the agent of seed 24 that did best in an evaluation
     last-24.safetensors     the agent of seed 24 at the last evaluation
     state.safetensors       everything, to go on from
+    first.safetensors       the agent that training began with, if it was given one
     lock                    who trains it just now, if anybody does: see `claim`
     tensorboard/seed-24/    the log once more, for TensorBoard
 
@@ -36,7 +37,7 @@ from afk.envs.qbabyai.cells import ACTIONS
 from afk.envs.qbabyai.environment import GridWorld
 from afk.experiments import checkpoint
 from afk.experiments.claim import CLAIM
-from afk.experiments.config import Config, read_config
+from afk.experiments.config import FINAL, Config, read_config
 from afk.experiments.evaluate import play_agents, summarise, summarise_by_task
 from afk.experiments.tensorboard import encode_events, event_rows
 from afk.learn import dqn, ppo
@@ -49,13 +50,31 @@ Row = dict[str, Any]
 Learner: TypeAlias = ppo.Learner | dqn.Learner
 # What a run's seed is split into.
 _LEVELS, _NETWORK, _TRAINING, _EVALUATION = range(4)
+_FIRST = "first.safetensors"
 
 
-def start_run(config: Config, folder: Path) -> None:
-    """Make the folder of a new run; a ValueError if something is there already."""
+def start_run(config: Config, folder: Path, first: Agent | None = None) -> None:
+    """Make the folder of a new run; a ValueError if something is there already.
+
+    Args:
+        config: the run.
+        folder: where nothing is yet.
+        first: an agent to begin with, such as one that was trained on other tasks; it must have the same
+            network. Every seed begins with a new one otherwise.
+    """
     if folder.exists() and (not folder.is_dir() or any(path.name != CLAIM for path in folder.iterdir())):
         raise ValueError(f"{folder} is in use; choose another folder, or go on with --resume {folder}")
+    if first is not None:
+        if _shapes(first) != _shapes(first_agent(config, config.seeds[0])):
+            raise ValueError(f"the agent to begin with has another network than {config.agent} has here")
+        checkpoint.save(folder / _FIRST, eqx.filter(first, eqx.is_array), checkpoint.describe(config))
     write_json(folder / "config.json", config.to_json())
+
+
+def _shapes(agent: Agent) -> dict[str, tuple[int, ...]]:
+    """The shapes of a network's arrays by their names."""
+    leaves, _ = jax.tree_util.tree_flatten_with_path(eqx.filter(agent, eqx.is_array))
+    return {jax.tree_util.keystr(path): leaf.shape for path, leaf in leaves}
 
 
 def train(folder: Path, *, devices: int | None = None) -> Iterator[list[Row]]:
@@ -72,7 +91,7 @@ def train(folder: Path, *, devices: int | None = None) -> Iterator[list[Row]]:
     for remains in folder.glob(".*.safetensors.*"):  # of a process that was killed as it wrote
         remains.unlink()
     mesh = use_devices(devices, config.settings.environments)
-    learner = stack([first_learner(config, seed) for seed in config.seeds])
+    learner = stack([_begin(config, seed, folder) for seed in config.seeds])
     if (folder / "state.safetensors").exists():
         learner = checkpoint.load(folder / "state.safetensors", learner, config)
     learner = replace(place(learner, mesh), actors=place(learner.actors, mesh, axis=1))
@@ -88,7 +107,7 @@ def train(folder: Path, *, devices: int | None = None) -> Iterator[list[Row]]:
         learner, episodes, losses = run_chunk(learner, courses, pace)
         new = _describe(config, learner, episodes, losses)
         trained += time.perf_counter() - start
-        if _updates(learner) % config.evaluate_every == 0:
+        if config.is_evaluated(_updates(learner)):
             _evaluate(config, learner, new)
             _keep_agents(folder, config, learner, rows, new)
         for row in new:
@@ -101,9 +120,17 @@ def train(folder: Path, *, devices: int | None = None) -> Iterator[list[Row]]:
         yield new
 
 
-def first_learner(config: Config, seed: int) -> Learner:
-    """Where training starts."""
-    settings, agent = config.settings, first_agent(config, seed)
+def _begin(config: Config, seed: int, folder: Path) -> Learner:
+    """Where the training of a run starts."""
+    agent = first_agent(config, seed)
+    if (folder / _FIRST).exists():
+        agent = checkpoint.load(folder / _FIRST, agent, config)
+    return first_learner(config, seed, agent)
+
+
+def first_learner(config: Config, seed: int, agent: Agent | None = None) -> Learner:
+    """Where training starts, with an agent that is new if none is given."""
+    settings, agent = config.settings, agent or first_agent(config, seed)
     course, key = _course(config, seed, 0), _key(seed, _TRAINING)
     if isinstance(settings, dqn.Settings):
         assert isinstance(agent, TextReader)
@@ -138,7 +165,7 @@ def read_log(folder: Path) -> list[Row]:
         raise ValueError(f"{path} cannot be read: {error}") from error
 
 
-def final_evaluation(rows: Sequence[Row], *, last: int = 10) -> dict[str, float]:
+def final_evaluation(rows: Sequence[Row], *, last: int = FINAL) -> dict[str, float]:
     """The paper's final metric: the means over the last evaluations of a seed, ten if there are as many."""
     evaluations = [row["evaluation"] for row in rows if "evaluation" in row][-last:]
     measures = [name for name, value in evaluations[-1].items() if isinstance(value, float)]

@@ -20,6 +20,7 @@ class Archive:
         published: the paper's numbers, ``published.json``.
         expert: what the expert did on each task, ``expert.json``, by task.
         games: statistics of the games of Q-TextWorld, ``textworld-games.json``, by task.
+        shipped: what the agents that come with the package did on each, ``shipped.json``, by task.
         problems: files that cannot be used, and those that are not there; a line each.
     """
 
@@ -27,6 +28,7 @@ class Archive:
     published: dict[str, Any] = field(default_factory=dict)
     expert: dict[str, dict[str, Any]] = field(default_factory=dict)
     games: dict[str, dict[str, Any]] = field(default_factory=dict)
+    shipped: dict[str, dict[str, Any]] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
     def paper(self, *path: str) -> Published | None:
@@ -75,6 +77,7 @@ def read_archive(folder: Path) -> Archive:
         published=attempt(_read_published, folder / "published.json") or {},
         expert=attempt(_read_tasks, folder / "expert.json") or {},
         games=attempt(_read_tasks, folder / "textworld-games.json") or {},
+        shipped=attempt(_read_tasks, folder / "shipped.json") or {},
         problems=tuple(problems),
     )
 

@@ -25,6 +25,7 @@ _MEASURES: dict[str, tuple[float, str, tuple[str, ...]]] = {
 _COLUMNS = 4  # of panels
 _COLOURS = {"afk": "#0b5400", "query": "#f3905c", "no-query": "#027db5"}
 _MORE_COLOURS = ("#9258cc", "#c00000", "#767171", "#b58900", "#2aa198", "#6c71c4")
+LEVEL_COLOURS = ("#3b8bba", "#f3905c", "#9258cc", "#c00000")  # of tasks: one to four composed
 FORMATS = ("png", "pdf")
 
 
@@ -32,7 +33,8 @@ def draw_curves(archive: Archive) -> dict[str, "Figure"]:
     """A figure a measure, with a panel for what was trained on: means over seeds, and the seeds' range."""
     if not archive.runs:
         return {}
-    return {f"curves-{name.replace('_', '-')}": _draw_measure(archive, name) for name in _MEASURES}
+    figures = {f"curves-{name.replace('_', '-')}": _draw_measure(archive, name) for name in _MEASURES}
+    return figures | draw_tasks(archive)
 
 
 def _draw_measure(archive: Archive, measure: str) -> "Figure":
@@ -66,6 +68,25 @@ def _draw_measure(archive: Archive, measure: str) -> "Figure":
     }
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=6, frameon=False)
     return figure
+
+
+def draw_tasks(archive: Archive) -> dict[str, "Figure"]:
+    """How one agent learns many tasks: a panel a run, a line a task, coloured by how many are composed."""
+    found = [run for run in archive.runs if run.seeds[0].by_task]
+    if not found:
+        return {}
+    figure, axes = lay_out(len(found), 1)
+    for axis, run in zip(axes, found, strict=True):
+        first = run.seeds[0]
+        for task, success in first.by_task.items():
+            name = short_name(task)
+            colour = LEVEL_COLOURS[min(len(name), len(LEVEL_COLOURS)) - 1] if name.isupper() else None
+            axis.plot(np.array(first.curve["steps"]) / 1e6, 100 * np.array(success), color=colour, label=name)
+        axis.set_title(f"{run.agent} on {len(run.tasks)} tasks at once")
+        axis.set_xlabel("million steps")
+        axis.set_ylabel("success in percent")
+        axis.legend(loc="center left", bbox_to_anchor=(1, 0.5), ncols=2, frameon=False)
+    return {"curves-by-task": figure}
 
 
 def draw_histogram(archive: Archive) -> dict[str, "Figure"]:

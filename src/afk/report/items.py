@@ -10,6 +10,7 @@ from afk.report.asking import QUALITY_TASKS, UNSEEN, generalisation, query_histo
 from afk.report.choice import ABLATIONS, GRID_TASKS, PAPER_AGENTS, TEXT_TASKS
 from afk.report.comparisons import ABLATED_TASKS, ablation, lengths, table_1, textworld
 from afk.report.curves import curves
+from afk.report.shipped import shipped
 from afk.report.tables import Table
 from afk.report.worlds import game_statistics, task_statistics
 
@@ -53,6 +54,7 @@ ITEMS = {
     ),
     "task-statistics": Item(task_statistics),
     "game-statistics": Item(game_statistics),
+    "shipped": Item(shipped),
     "curves": Item(curves, (*_GRID, *_TEXT)),
 }
 

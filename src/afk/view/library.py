@@ -17,7 +17,7 @@ from afk.experiments.config import preset
 from afk.experiments.evaluate import POLICIES
 from afk.experiments.recorder import record_episode
 from afk.experiments.recording import Recording
-from afk.experiments.shelf import SHIPPED, TrainedAgent, best_shipped, find_agent, load_agent, play_on
+from afk.experiments.shelf import SHIPPED, SHOWN, TrainedAgent, find_agent, load_agent, play_on
 from afk.experiments.shelf import shipped_tasks as list_shipped
 from afk.learn.rollout import Play
 from afk.view.episode import Source, describe_recording
@@ -85,7 +85,7 @@ class Library:
         if self._chosen is not None:
             name, path = next(iter(_checkpoints_at(self._chosen).items()))
             return Source(_tasks_of(path)[0], name, 0, 0)
-        return Source(best_shipped(), SHIPPED, 0, 0)
+        return Source(SHOWN, SHIPPED, 0, 0)
 
     def check(self, source: Source, *, by_hand: bool = False) -> Source:
         """A source that can be played; a ValueError that names what is wrong otherwise."""
@@ -150,7 +150,7 @@ def _checkpoints_at(path: Path) -> dict[str, Path]:
 def _tasks_of(path: Path) -> list[str]:
     """The tasks that the agent of a checkpoint was trained on; none if it is not one."""
     try:
-        return checkpoint.read_description(path)["config"]["tasks"]
+        return list(dict.fromkeys(checkpoint.read_description(path)["config"]["tasks"]))
     except (ValueError, KeyError, TypeError):
         return []
 

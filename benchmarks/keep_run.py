@@ -1,0 +1,58 @@
+"""Keeps the evaluations of a run that has no record, such as one that was stopped.
+
+    python benchmarks/keep_run.py NAME FOLDER MACHINE
+
+Adds a line to ``results/recipe-runs.json``: the configuration, and for each seed and task
+``[steps, success, episode length, queries, F1]`` of every evaluation.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from afk.experiments.config import read_config
+from afk.experiments.train import Row, read_log
+from afk.records import write_whole
+
+RESULTS = Path(__file__).parents[1] / "results" / "recipe-runs.json"
+MEASURES = ("success", "episode_length", "queries", "f1")
+
+
+def main() -> None:
+    """Add the run, or put it in the place of one of that name."""
+    name, folder, machine = sys.argv[1:]
+    kept = json.loads(RESULTS.read_text())
+    runs = [run for run in kept["runs"] if run["run"] != name] + [describe(name, Path(folder), machine)]
+    lines = ",\n".join(map(json.dumps, runs))
+    content = f'{{"what": {json.dumps(kept["what"])}, "runs": [\n{lines}\n]}}\n'
+    write_whole(RESULTS, content.encode())
+
+
+def describe(name: str, folder: Path, machine: str) -> dict[str, Any]:
+    """What is kept of a run."""
+    config, log = read_config(folder), read_log(folder)
+    return {
+        "run": name,
+        "machine": machine,
+        "config": config.to_json(),
+        "steps": log[-1]["steps"],
+        "training_seconds": round(log[-1]["training_seconds"], 1),
+        "evaluations": {
+            str(seed): {
+                task: [_point(row, task) for row in log if row["seed"] == seed and "evaluation" in row]
+                for task in dict.fromkeys(config.tasks)
+            }
+            for seed in config.seeds
+        },
+    }
+
+
+def _point(row: Row, task: str) -> list[float]:
+    """An evaluation of a task."""
+    found = row.get("evaluation_by_task", {}).get(task, row["evaluation"])
+    return [row["steps"], *(round(found[measure], 3) for measure in MEASURES)]
+
+
+if __name__ == "__main__":
+    main()

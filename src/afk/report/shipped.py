@@ -1,0 +1,62 @@
+"""What the agents that come with the package do on fresh levels."""
+
+from typing import Any
+
+from afk.experiments.run_record import SHARES, is_number
+from afk.report.archive import Archive
+from afk.report.choice import GRID_TASKS, TEXT_TASKS, published_row
+from afk.report.comparisons import LETTERS
+from afk.report.estimates import Estimate
+from afk.report.tables import Cell, Column, Row, Table
+
+# A column: its title, the measure, the paper's table that has it too, and whether more is better.
+_COLUMNS = (
+    ("success", "success", "success", 1),
+    ("steps", "episode_length", "episode_length", -1),
+    ("queries", "queries", "", 0),
+    ("good queries", "good_queries", "", 0),
+    ("precision", "precision", "", 0),
+    ("recall", "recall", "", 0),
+    ("F1", "f1", "", 0),
+)
+
+
+def shipped(archive: Archive) -> list[Table]:
+    """A row a task, beside the paper's agent for that task."""
+    rows = [_row(archive, task) for task in (*GRID_TASKS, *TEXT_TASKS) if task in archive.shipped]
+    episodes = {row.get("episodes") for row in archive.shipped.values()}
+    notes = (
+        LETTERS,
+        f"One agent for all tasks of Q-BabyAI and one for those of Q-TextWorld, on {_say(episodes)} fresh "
+        "levels of each, with the 95% interval (benchmarks/shipped.py); the paper has an agent a task.",
+    )
+    title = "The agents that come with the package"
+    columns = tuple(Column(name) for name, *_ in _COLUMNS)
+    return [Table("shipped", title, ("task",), columns, tuple(rows), notes)]
+
+
+def _row(archive: Archive, task: str) -> Row:
+    """What an agent came to on a task."""
+    world, cells = task.split("/")[0], []
+    for _, measure, table, better in _COLUMNS:
+        paper = archive.paper(f"{world}_{table}", published_row(task), "afk") if table else None
+        digits = 2 if measure in SHARES and measure != "success" else 1
+        cells.append(Cell(_measured(archive.shipped[task], measure), paper, better, digits))
+    return Row((published_row(task),), tuple(cells))
+
+
+def _measured(found: dict[str, Any], measure: str) -> Estimate | None:
+    """A measure; success in percent, with its interval."""
+    value, ends = found.get(measure), found.get("success_interval")
+    if not is_number(value):
+        return None
+    if measure != "success":
+        return Estimate(value)
+    if isinstance(ends, list) and len(ends) == 2 and all(map(is_number, ends)):
+        return Estimate(100 * value, interval=(100 * ends[0], 100 * ends[1]))
+    return Estimate(100 * value)
+
+
+def _say(counts: set[Any]) -> str:
+    """How many levels, if it is the same number everywhere."""
+    return f"{counts.pop():,}" if len(counts) == 1 and all(map(is_number, counts)) else "many"

@@ -1,0 +1,116 @@
+"""Runs that are stopped, and runs in other company: the same parameters in the end."""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from afk.experiments.shelf import find_agent
+from afk.experiments.train import read_log, start_run
+
+from .tiny_run import TINY, TRAIN, train_apart
+
+
+def test_a_run_that_is_killed_goes_on_to_the_same_parameters(
+    finished: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    folder = tmp_path / "killed"
+    start_run(TINY, folder)
+    kills = 0
+    while True:
+        process = subprocess.Popen([sys.executable, "-c", TRAIN, str(folder)], env=environment)
+        checkpoint = folder / "state.safetensors"
+        before = checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
+        while kills < 2 and process.poll() is None:
+            if checkpoint.exists() and checkpoint.stat().st_mtime_ns != before:
+                time.sleep(random.uniform(0, 0.3))
+                process.send_signal(signal.SIGKILL)
+                kills += 1
+                break
+            time.sleep(0.01)
+        if process.wait(timeout=300) != -signal.SIGKILL:
+            assert process.returncode == 0
+            break
+    assert kills > 0
+    whole, pieced = (load_file(each / "state.safetensors") for each in (finished, folder))
+    assert whole.keys() == pieced.keys()
+    for name, array in whole.items():
+        np.testing.assert_array_equal(array, pieced[name], err_msg=name)
+    assert _log(folder) == _log(finished)
+
+
+def _log(folder: Path) -> list[dict]:
+    """The lines of a run's log, but for how long things took."""
+    rows = map(json.loads, (folder / "log.jsonl").read_text().splitlines())
+    return [row | {"seconds": 0, "training_seconds": 0, "steps_per_second": 0} for row in rows]
+
+
+def test_seeds_side_by_side_learn_what_each_learns_alone(
+    finished: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    config = replace(TINY, seeds=(42, 24))
+    start_run(config, tmp_path)
+    train_apart(tmp_path, environment)
+    together, alone = (load_file(each / "last-24.safetensors") for each in (tmp_path, finished))
+    other = load_file(tmp_path / "last-42.safetensors")
+    for name, array in alone.items():
+        np.testing.assert_allclose(together[name], array, atol=1e-5, err_msg=name)
+    assert any((other[name] != array).any() for name, array in together.items())
+    rows = read_log(tmp_path)
+    assert [(row["seed"], row["updates"]) for row in rows[:4]] == [(42, 1), (24, 1), (42, 2), (24, 2)]
+    assert (tmp_path / "tensorboard" / "seed-42").is_dir()
+    with pytest.raises(ValueError, match=r"several agents; name one of .*best-24"):
+        find_agent(str(tmp_path), TINY.tasks)
+
+
+def test_four_devices_learn_what_one_does(
+    finished: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    flags = f"{environment.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=4"
+    start_run(TINY, tmp_path)
+    train_apart(tmp_path, environment | {"XLA_FLAGS": flags})
+    many, one = (load_file(each / "state.safetensors") for each in (tmp_path, finished))
+    for name, array in one.items():
+        np.testing.assert_allclose(many[name], array, atol=1e-5, err_msg=name)
+
+
+def test_ctrl_c_stops_at_a_checkpoint_and_says_how_to_go_on(
+    finished: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    start_run(TINY, tmp_path)
+    command = [sys.executable, "-m", "afk", "train", "--resume", str(tmp_path)]
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+    while not (tmp_path / "state.safetensors").exists():
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=300)
+    assert process.returncode == 130
+    assert f"stopped; go on with: afk train --resume {tmp_path}" in said.splitlines()
+    assert 0 < len(read_log(tmp_path)) < 6
+    train_apart(tmp_path, environment)
+    assert _log(tmp_path) == _log(finished)
+
+
+def test_a_full_disk_is_one_clear_line_and_nothing_half_written(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    start_run(TINY, tmp_path)
+    limited = f"ulimit -f 8; exec {sys.executable} -m afk train --resume {tmp_path}"
+    process = subprocess.run(
+        ["bash", "-c", limited], env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert process.returncode == 2
+    assert next(line for line in process.stderr.splitlines() if line.startswith("error: ")).endswith(
+        "too large"
+    )
+    assert not list(tmp_path.glob("*.safetensors"))
+    assert not list(tmp_path.rglob(".*"))

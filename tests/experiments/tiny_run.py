@@ -1,0 +1,31 @@
+"""A run that takes seconds, and a process to train it in."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from afk.agents.agent import Size
+from afk.experiments.config import Config
+from afk.learn.ppo import Settings
+
+TINY = Config(
+    tasks=("qbabyai/danger",),
+    steps=6 * 320,
+    size=Size(width=8, head=8, view_layers=1, film_blocks=1, distinct_notes=0),
+    settings=Settings(environments=16, steps=20, minibatches=2, epochs=1),
+    levels=32,
+    chunk=1,
+    evaluate_every=3,
+    evaluation_episodes=8,
+)
+TRAIN = """
+import sys
+from pathlib import Path
+from afk.experiments.train import train
+list(train(Path(sys.argv[1])))
+"""
+
+
+def train_apart(folder: Path, environment: dict[str, str]) -> None:
+    """Train in a process of its own."""
+    subprocess.run([sys.executable, "-c", TRAIN, str(folder)], env=environment, check=True, timeout=300)
