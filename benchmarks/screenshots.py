@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
+from afk.experiments.shelf import SHIPPED, SHOWN
 from afk.records import write_whole
 
 FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
@@ -31,7 +32,7 @@ SHOTS = (
         "watch-light",
         "light",
         (1440, 900),
-        {"mode": "watch", "task": "qbabyai/object-in-box", "agent": "shipped", "seed": 0, "step": 3},
+        {"mode": "watch", "task": SHOWN, "agent": SHIPPED, "seed": 0, "step": 4},
     ),
     Shot(
         "watch-dark",
@@ -40,7 +41,7 @@ SHOTS = (
         {
             "mode": "watch",
             "task": "qbabyai/object-in-box+danger+go-to-favorite+open-door",
-            "agent": "expert",
+            "agent": SHIPPED,
             "seed": 0,
             "step": 30,
         },
