@@ -18,7 +18,7 @@ import numpy as np
 from safetensors.numpy import load_file
 
 from afk.bench import describe_machine
-from afk.experiments.config import preset
+from afk.experiments.presets import preset
 from afk.experiments.train import start_run
 
 _TRAIN = """
@@ -51,8 +51,11 @@ def main() -> None:
         for name in ("whole", "killed"):
             start_run(config, place / name)
             command, kills[name] = [sys.executable, "-c", _TRAIN, str(place / name), name], 0
-            while subprocess.run(command, env=environment, check=False).returncode < 0:
+            while code := subprocess.run(command, env=environment, check=False).returncode:
+                if code > 0:
+                    sys.exit("error: training failed")
                 kills[name] += 1
+        # Both have the same arrays: otherwise the one that was killed could not have gone on.
         whole, pieced = (load_file(place / name / "state.safetensors") for name in kills)
     differing = [name for name in whole if not np.array_equal(whole[name], pieced[name])]
     found = {

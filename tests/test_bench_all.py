@@ -9,7 +9,7 @@ from afk import bench
 from afk.agents.agent import Size
 from afk.bench_all import PUBLISHED, Scope, published_pace
 from afk.cli import app
-from afk.experiments import config
+from afk.experiments import presets
 from afk.learn.ppo import Settings
 
 TASK = "qbabyai/danger"
@@ -27,7 +27,7 @@ TINY = {
 def test_everything_is_measured_and_drawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(config.PRESETS, "tiny", TINY)
+    monkeypatch.setitem(presets.PRESETS, "tiny", TINY)
     monkeypatch.setattr(bench, "_POOL", 64)
     monkeypatch.setattr(bench, "_COPIED", 1 << 16)
     plot = tmp_path / "speed.png"

@@ -11,7 +11,8 @@ from afk import demo
 from afk.demo import show
 from afk.envs.qtextworld.tasks import Task as TextTask
 from afk.envs.registry import find_task
-from afk.experiments.config import Config, preset
+from afk.experiments.config import Config
+from afk.experiments.presets import preset
 from afk.experiments.shelf import SHIPPED, SHOWN, find_agent, shipped_tasks
 
 

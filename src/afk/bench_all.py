@@ -11,8 +11,9 @@ from afk.bench import bench_environment, bench_peer, bench_scaling, describe_mac
 from afk.bench_training import bench_training
 from afk.envs.base import draw_pool
 from afk.envs.registry import make
-from afk.experiments.config import Config, preset
+from afk.experiments.config import Config
 from afk.experiments.evaluate import play_agents
+from afk.experiments.presets import preset
 from afk.experiments.train import first_agent, stack
 
 _DAY = 86_400  # seconds

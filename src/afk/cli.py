@@ -67,8 +67,14 @@ def train(
     bonus_until: Annotated[
         float | None, typer.Option(help="The part of training after which the bonus falls to zero.")
     ] = None,
+    scattered: Annotated[
+        float | None, typer.Option(help="The share of training levels that begin elsewhere.")
+    ] = None,
+    told: Annotated[
+        float | None, typer.Option(help="The share of training levels that begin with some answers known.")
+    ] = None,
     n_gram: Annotated[
-        int | None, typer.Option(help="Which n-grams relate two notes, 1 or 2 [the paper's choice].")
+        int | None, typer.Option(help="Which n-grams relate two notes, 1 or 2 [the preset's].")
     ] = None,
     alpha: Annotated[float | None, typer.Option(help="How similar related notes are.")] = None,
     start: Annotated[
@@ -92,7 +98,7 @@ def train(
         "bonus": bonus,
         "bonus_until": bonus_until,
     }
-    options |= {"n_gram": n_gram, "alpha": alpha, "from": start}
+    options |= {"scattered": scattered, "told": told, "n_gram": n_gram, "alpha": alpha, "from": start}
     given = {name: value for name, value in options.items() if value is not None}
     if bool(tasks) == (resume is not None):
         raise ValueError("say either tasks to train on, or --resume and the folder of a run")
@@ -100,8 +106,9 @@ def train(
         raise ValueError(f"--resume goes on with a run as it is: leave out {', '.join(given)}")
     folder = resume or out or Path("runs/last")
     if tasks:
-        first = find_agent(start, tuple(tasks), any_task=True).network if start else None
-        start_run(_configure(tasks, given, devices), folder, first)
+        config = _configure(tasks, given, devices)
+        first = None if start is None else find_agent(start, config.tasks, any_task=True).network
+        start_run(config, folder, first)
     read_config(folder)  # what is no run is refused before anything is written there
     with claim(folder):
         finished = train_with_bar(folder, Console(stderr=True), devices=devices)
@@ -114,11 +121,12 @@ def _configure(tasks: list[str], given: dict[str, Any], devices: int | None) -> 
     """The run that the command line asks for; a ValueError if there is none such."""
     import jax
 
-    from afk.experiments.config import preset as find_preset
+    from afk.experiments.presets import preset as find_preset
     from afk.learn.parallel import use_devices
 
     name = given.get("preset", "laptop" if jax.default_backend() == "cpu" else "fast")
-    fields = {key: given[key] for key in ("agent", "seeds", "steps", "n_gram", "alpha") if key in given}
+    named = ("agent", "seeds", "steps", "scattered", "told", "n_gram", "alpha")
+    fields = {key: given[key] for key in named if key in given}
     config = find_preset(name, tasks, **fields)
     changes = {key: given[key] for key in ("bonus", "bonus_until") if key in given}
     use_devices(devices, config.settings.environments)

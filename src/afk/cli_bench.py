@@ -95,7 +95,7 @@ def bench_train(
 ) -> None:
     """Training steps a second, where the time goes, and how much of the device's arithmetic is used."""
     from afk.bench_training import bench_training
-    from afk.experiments.config import preset as find_preset
+    from afk.experiments.presets import preset as find_preset
 
     config = find_preset(preset, [task], agent=agent, seeds=tuple(range(seeds)))
     result = {"preset": preset, **bench_training(config, seconds=seconds)}

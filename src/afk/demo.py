@@ -9,8 +9,8 @@ from rich.console import Console
 from afk.envs.qtextworld.bank import load_bank
 from afk.envs.qtextworld.tasks import Task as TextTask
 from afk.envs.registry import find_task, make
-from afk.experiments.config import preset
 from afk.experiments.evaluate import play_agent, summarise
+from afk.experiments.presets import preset
 from afk.experiments.progress import train_with_bar
 from afk.experiments.recorder import record_episode
 from afk.experiments.shelf import SHIPPED, SHOWN, find_agent, play_on, shipped_tasks

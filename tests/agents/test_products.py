@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from afk.agents.encoders import add_products, align, around_words, look_up, weigh_rows
-from afk.experiments.config import preset
+from afk.agents.encoders import add_pieces, add_products, add_rows, align, around_words, look_up, weigh_rows
+from afk.experiments.presets import preset
 
 KEY = jax.random.key(0)
 
@@ -14,7 +14,17 @@ KEY = jax.random.key(0)
 @pytest.mark.parametrize("rows", [1, 7, 256, 1000, 4099])
 def test_pieces_add_up_to_the_product(rows: int) -> None:
     left, right = (jax.random.normal(KEY, (rows, columns)) for columns in (5, 3))
-    np.testing.assert_allclose(add_products(left, right), left.T @ right, rtol=1e-4, atol=1e-4)
+    for product in (add_products, add_pieces):
+        np.testing.assert_allclose(product(left, right), left.T @ right, rtol=1e-4, atol=1e-4)
+
+
+def test_rows_are_added_up_in_full_precision_as_a_product_and_one_by_one() -> None:
+    index, ones = jnp.zeros(10_000, jnp.int32), jnp.ones((10_000, 2), jnp.bfloat16)
+    table = jnp.zeros((3, 2), jnp.bfloat16)
+    looked = jax.grad(lambda table: look_up(index, table).astype(jnp.float32).sum())(table)
+    for added in (add_rows(index, ones, rows=3), looked):
+        assert added.dtype == jnp.bfloat16 and added.shape == (3, 2)
+        np.testing.assert_allclose(added.astype(jnp.float32), [[1e4] * 2, [0] * 2, [0] * 2], rtol=0.01)
 
 
 def test_rows_that_are_weighed_or_looked_up_have_the_gradients_of_products() -> None:
@@ -28,8 +38,11 @@ def test_rows_that_are_weighed_or_looked_up_have_the_gradients_of_products() -> 
         np.testing.assert_allclose(
             jax.grad(lambda table, product=product: (pull * product(table)).sum())(table), wanted, rtol=1e-4
         )
-    several = jax.vmap(jax.grad(lambda table: weigh_rows(one_hot, table).sum()))(jnp.stack([table] * 2))
-    np.testing.assert_allclose(several[0], several[1])
+        pulls = jnp.stack([pull, 2 * pull])
+        several = jax.vmap(
+            lambda pull, product=product: jax.grad(lambda table: (pull * product(table)).sum())(table)
+        )(pulls)
+        np.testing.assert_allclose(several, jnp.stack([wanted, 2 * wanted]), rtol=1e-4)
 
 
 def test_columns_are_aligned_upwards() -> None:

@@ -17,8 +17,9 @@ from afk.agents.text_reader import TextReader
 from afk.envs.qtextworld import bank as bank_module
 from afk.experiments import checkpoint
 from afk.experiments import config as config_module
-from afk.experiments.config import Config, preset, read_config
+from afk.experiments.config import Config, read_config
 from afk.experiments.evaluate import play_agent, summarise
+from afk.experiments.presets import preset
 from afk.experiments.shelf import find_agent
 from afk.experiments.train import first_agent, read_log, start_run, train
 from afk.learn import dqn, ppo

@@ -31,10 +31,10 @@ NAME = "tiny--no-query--S"
 DRIVER = """
 from afk.agents.agent import Size
 from afk.cli import main
-from afk.experiments import config, study
+from afk.experiments import presets, study
 from afk.learn.ppo import Settings
 
-config.PRESETS["tiny"] = {
+presets.PRESETS["tiny"] = {
     "steps": 8 * 320,
     "size": Size(width=8, head=8, view_layers=1, film_blocks=1, distinct_notes=0),
     "settings": Settings(environments=16, steps=20, minibatches=2, epochs=1),

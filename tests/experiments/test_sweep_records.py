@@ -15,7 +15,7 @@ from rich.console import Console
 from afk.cli import app
 from afk.experiments.claim import claim
 from afk.experiments.cluster import Resources, check_address, check_machines
-from afk.experiments.config import preset
+from afk.experiments.presets import preset
 from afk.experiments.run_record import RunRecord, keep_seeds, merge_records, read_record, write_record
 from afk.experiments.study import SEEDS, Run
 from afk.experiments.sweep import Place, do_sweep, overview, train_seed

@@ -12,8 +12,9 @@ import pytest
 
 from afk.agents.agent import Size
 from afk.agents.grid_agent import GridAgent
-from afk.experiments.config import preset, read_config
+from afk.experiments.config import read_config
 from afk.experiments.evaluate import play_agent
+from afk.experiments.presets import preset
 from afk.experiments.shelf import find_agent
 from afk.experiments.tensorboard import encode_events, event_rows
 from afk.experiments.train import final_evaluation, first_agent, read_log, start_run, train
@@ -57,6 +58,12 @@ def test_a_run_may_begin_with_an_agent_of_other_tasks(finished: Path, tmp_path: 
     last = find_agent(str(tmp_path / "run"), still.tasks).network
     for before, after in zip(*map(jax.tree.leaves, (first, last)), strict=True):
         np.testing.assert_array_equal(before, after)
+
+    assert read_config(tmp_path / "run").first and not read_config(finished).first
+    for name in ("state", "first"):
+        (tmp_path / "run" / f"{name}.safetensors").unlink()
+    with pytest.raises(ValueError, match="there is no checkpoint"):
+        next(train(tmp_path / "run"))
 
     wide = replace(still, size=replace(still.size, width=16))
     with pytest.raises(ValueError, match="another network than afk has here"):
@@ -156,6 +163,7 @@ def test_broken_runs_are_refused_and_left_alone(finished: Path, tmp_path: Path, 
         ({"agent": "akf"}, "did you mean afk"),
         ({"steps": 0}, "steps is at least 1"),
         ({"chunk": 4}, "multiple of chunk"),
+        ({"tasks": ("qbabyai/danger",) * 9}, "at least 9, one a task"),
     ],
 )
 def test_impossible_runs_are_refused(changes: dict, said: str) -> None:

@@ -32,7 +32,7 @@ from afk.envs.qtextworld.environment import QTextWorld
 from afk.envs.qtextworld.solver import plan
 from afk.envs.qtextworld.tasks import Task
 from afk.envs.qtextworld.words import FEEDBACK, FUNCTIONS
-from afk.experiments import checkpoint, config
+from afk.experiments import checkpoint, config, presets
 from afk.experiments.evaluate import fresh_keys
 from afk.experiments.recorder import record_episode
 from afk.experiments.recording import Recording
@@ -135,7 +135,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
 
 
 def small_config() -> config.Config:
-    return replace(config.preset("laptop", [TAKE]), size=SIZE)
+    return replace(presets.preset("laptop", [TAKE]), size=SIZE)
 
 
 def print_episode(recording: Recording, width: int = 120) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 from afk.agents.agent import Size
 from afk.cli import app
-from afk.experiments import config, study
+from afk.experiments import presets, study
 from afk.experiments.evaluate import play_agent, summarise
 from afk.experiments.run_record import read_record, short_name, write_record
 from afk.experiments.shelf import load_agent
@@ -142,6 +142,21 @@ def test_steps_until_success(folder: Path) -> None:
     assert ("15 tasks together", "afk-plus") in [row.heads for row in table.rows]
 
 
+def test_shares_are_no_tasks_and_tell_runs_apart(tmp_path: Path) -> None:
+    letters = [short_name(task) for task in GRID_TASKS]
+    for shares, success in ((letters, 0.1), ([*letters, "CSDH"], 0.9)):
+        write_record(tmp_path / "runs", make_run("afk-plus", shares, [success]))
+    (table,) = ITEMS["table-1"].tables(read_archive(tmp_path))
+    columns = [column.title for column in table.columns]
+    cells = next(row.cells for row in table.rows if row.heads[0] == "CSDH")
+    found = [
+        cell.estimate.mean
+        for title, cell in zip(columns, cells, strict=True)
+        if "one for 15 tasks" in title and isinstance(cell, Cell) and cell.estimate
+    ]
+    assert sorted(found) == pytest.approx([10, 90])
+
+
 def test_shipped_agents_stand_beside_the_papers(folder: Path) -> None:
     (table,) = ITEMS["shipped"].tables(read_archive(folder))
     record = {row["task"]: row for row in json.loads((RESULTS / "shipped.json").read_text())["tasks"]}
@@ -235,7 +250,7 @@ def test_what_the_user_got_wrong_is_one_line(
 def test_what_is_missing_is_trained_and_shown(
     tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(config.PRESETS, "tiny", TINY)
+    monkeypatch.setitem(presets.PRESETS, "tiny", TINY)
     monkeypatch.setattr(study, "FRESH_LEVELS", 8)  # as many as in an evaluation: it is compiled
     records, runs = tmp_path / "records", tmp_path / "runs"
     options = ["--preset", "tiny", "--agent", "query", "--task", "S", "--seed", 24, "--seed", 7]

@@ -3,6 +3,8 @@
 Modules here work on batches: (n, ...) arrays.
 """
 
+from functools import partial
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -37,16 +39,19 @@ def _look_back(saved: tuple[jax.Array, jax.Array], gradient: jax.Array) -> tuple
     index, gradient = index.reshape(-1), gradient.reshape(-1, table.shape[1])
 
     def scatter(index: jax.Array, gradient: jax.Array) -> jax.Array:
-        return jnp.zeros_like(table).at[index].add(gradient)
+        return jnp.zeros(table.shape).at[index].add(gradient).astype(table.dtype)
 
-    def multiply(index: jax.Array, gradient: jax.Array) -> jax.Array:
-        one_hot = jax.nn.one_hot(index, align(len(table)), dtype=gradient.dtype)
-        return add_products(one_hot, gradient)[: len(table)]
-
+    multiply = partial(add_rows, rows=len(table))
     return None, jax.lax.platform_dependent(index, gradient, cpu=scatter, default=multiply)
 
 
 look_up.defvjp(_looked_up, _look_back)
+
+
+def add_rows(index: jax.Array, gradient: jax.Array, *, rows: int) -> jax.Array:
+    """Add each of (n, width) rows to the one of its (n,) index: (rows, width), as a product."""
+    one_hot = jax.nn.one_hot(index, align(rows), dtype=gradient.dtype)
+    return add_pieces(one_hot, gradient)[:rows].astype(gradient.dtype)
 
 
 @jax.custom_vjp
@@ -83,7 +88,17 @@ def align(columns: int) -> int:
 
 
 def add_products(left: jax.Array, right: jax.Array) -> jax.Array:
-    """Left transposed times right, for very many rows: (rows, a) and (rows, b) to (a, b).
+    """Left transposed times right, for very many rows: (rows, a) and (rows, b) to (a, b)."""
+
+    def at_once(left: jax.Array, right: jax.Array) -> jax.Array:
+        return jnp.matmul(left.T, right, preferred_element_type=jnp.float32)
+
+    added = jax.lax.platform_dependent(left, right, cpu=at_once, default=add_pieces)
+    return added.astype(right.dtype)
+
+
+def add_pieces(left: jax.Array, right: jax.Array) -> jax.Array:
+    """The same in float32, piece by piece.
 
     The result is so small that a GPU would leave all rows to a few of its processors, one after the other;
     pieces of the rows are many products at once.
@@ -91,8 +106,7 @@ def add_products(left: jax.Array, right: jax.Array) -> jax.Array:
     rows = len(left)
     pieces = next(count for count in range(min(_PIECES, rows), 0, -1) if rows % count == 0)
     left, right = (each.reshape(pieces, rows // pieces, -1) for each in (left, right))
-    products = jnp.einsum("pra,prb->pab", left, right, preferred_element_type=jnp.float32)
-    return products.sum(0).astype(right.dtype)
+    return jnp.einsum("pra,prb->pab", left, right, preferred_element_type=jnp.float32).sum(0)
 
 
 class Linear(eqx.Module):

@@ -99,7 +99,8 @@ class Meeting(eqx.Module):
 class PlusAgent(Agent):
     """Encoders, aggregator, heads and critic; it always asks, points and keeps a notebook.
 
-    Of `Size` it has no `view_layers`, and it always reads out all `places`.
+    What it has beyond the published agent may be left out, part by part: see `Variant`. Of `Size` it has no
+    `view_layers`, and it always reads out all `places`.
     """
 
     note: NoteEncoder
@@ -107,7 +108,7 @@ class PlusAgent(Agent):
     context: Linear
     symbols: jax.Array
     places: jax.Array
-    meeting: Meeting
+    meeting: Meeting | None
     film: list[FilmBlock]
     readout: Linear
     recurrence: Recurrence
@@ -115,6 +116,7 @@ class PlusAgent(Agent):
     physical: Perceptron
     speech: Speech
     critic: Perceptron
+    names: bool = eqx.field(static=True)
     size: Size = eqx.field(static=True)
     vocabulary: Vocabulary = eqx.field(static=True)
 
@@ -123,20 +125,21 @@ class PlusAgent(Agent):
     ) -> None:
         keys = iter(jax.random.split(key, 13))
         width, head = size.width, size.head
-        self.size, self.vocabulary = size, vocabulary
+        self.size, self.vocabulary, self.names = size, vocabulary, variant.names
         self.note = NoteEncoder(len(vocabulary.tokens), width, key=next(keys))
         self.notes = SetEncoder(width, key=next(keys))
         self.context = Linear(width, width, key=next(keys), scale=1.0)
         self.symbols = jax.random.normal(next(keys), (SYMBOLS, width)) * 0.5
         self.places = jax.random.normal(next(keys), (VIEW, VIEW, width)) * 0.5
-        self.meeting = Meeting(width, key=next(keys))
+        meeting_key = next(keys)
+        self.meeting = Meeting(width, key=meeting_key) if variant.meeting else None
         film_keys = jax.random.split(next(keys), size.film_blocks)
         self.film = [FilmBlock(width, kernel=size.kernel, key=each) for each in film_keys]
         self.readout = Linear(VIEW * VIEW * width, width, key=next(keys))
         self.recurrence = Recurrence(width, key=next(keys))
         self.switch = Perceptron(width, head, 2, key=next(keys))
         self.physical = Perceptron(width, head, actions, key=next(keys))
-        self.speech = Speech(variant, width, head, vocabulary, key=next(keys))
+        self.speech = Speech(variant, width, head, vocabulary, in_turn=variant.turns, key=next(keys))
         self.critic = Perceptron(width, head, 1, key=next(keys), scale=1.0)
 
     def __call__(
@@ -194,15 +197,27 @@ class PlusAgent(Agent):
     def _look(self, image: jax.Array, reading: Reading, every: jax.Array) -> jax.Array:
         """What is in every cell, where it is, and what the notes say of it: (n, 7, 7, width)."""
         has = symbols_around(image, 1, self.symbols.dtype)
+        seen = weigh_rows(has, self.symbols)
+        names = self._name(image, has) if self.names else None
+        known = seen + self.places if names is None else seen + names + self.places
+        if self.meeting is not None:
+            rows = reading.instruction[:, None, : self.size.instruction_words], reading.notes
+            words = jnp.concatenate([self._add_words(each) for each in rows], 1)
+            known += self.meeting(seen if names is None else names, words, every, is_used(reading))
+        return jax.nn.relu(known)
+
+    def _name(self, image: jax.Array, has: jax.Array) -> jax.Array:
+        """What is in every cell as the words that name it, added up: (n, 7, 7, width).
+
+        Args:
+            image: (n, 7, 7, 4) uint8.
+            has: (n, 7, 7, 32), which symbols there are.
+        """
         tokens = np.array([self.vocabulary.token(word) if word else PAD for word in SYMBOL_WORDS])
         named = look_up(tokens, self.note.embedding) * (tokens != PAD)[:, None]
         # Empty cells have a colour, too, which nobody means.
         is_thing = jnp.array([bool(word) for word in _TYPE_WORDS])[image[..., :1]]
-        names = weigh_rows(has, named.astype(has.dtype)) * is_thing
-        rows = reading.instruction[:, None, : self.size.instruction_words], reading.notes
-        words = jnp.concatenate([self._add_words(each) for each in rows], 1)
-        said = self.meeting(names, words, every, is_used(reading))
-        return jax.nn.relu(weigh_rows(has, self.symbols) + names + said + self.places)
+        return weigh_rows(has, named.astype(has.dtype)) * is_thing
 
     def _add_words(self, tokens: jax.Array) -> jax.Array:
         """The words of (n, notes, words) notes added up: (n, notes, width); padding does not count."""

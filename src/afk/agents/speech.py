@@ -39,19 +39,26 @@ class Speech(eqx.Module):
         function: the head of the function word.
         noun: a pointer, or a head over all nouns.
         adjective: likewise.
-        named: what a noun adds to what is sought next.
-        told: what a name adds to the choice of a function word.
+        named: what a noun adds to what is sought next; nothing if words are chosen apart.
+        told: what a name adds to the choice of a function word; likewise.
     """
 
     function: Perceptron
     noun: Pointer | Perceptron
     adjective: Pointer | Perceptron
-    named: Linear
-    told: Linear
+    named: Linear | None
+    told: Linear | None
     vocabulary: Vocabulary = eqx.field(static=True)
 
     def __init__(
-        self, variant: Variant, width: int, head: int, vocabulary: Vocabulary, *, key: jax.Array
+        self,
+        variant: Variant,
+        width: int,
+        head: int,
+        vocabulary: Vocabulary,
+        *,
+        in_turn: bool,
+        key: jax.Array,
     ) -> None:
         function_key, noun_key, adjective_key, told_key, named_key = jax.random.split(key, 5)
         self.vocabulary = vocabulary
@@ -62,8 +69,8 @@ class Speech(eqx.Module):
         else:
             self.noun = Perceptron(width, head, len(vocabulary.nouns), key=noun_key)
             self.adjective = Perceptron(width, head, len(vocabulary.adjectives), key=adjective_key)
-        self.told = Linear(width, width, key=told_key, scale=1.0)
-        self.named = Linear(width, width, key=named_key, scale=1.0)
+        self.told = Linear(width, width, key=told_key, scale=1.0) if in_turn else None
+        self.named = Linear(width, width, key=named_key, scale=1.0) if in_turn else None
 
     def __call__(
         self, h_x: jax.Array, heard: Heard, sayable: jax.Array, pick: Pick
@@ -89,7 +96,7 @@ class Speech(eqx.Module):
     ) -> tuple[tuple[jax.Array, ...], jax.Array]:
         """The same with one leading axis."""
         adjectives, nouns, name, is_named = self._name(h_x, heard, pick)
-        sought = h_x + self.told(_mean(heard.encodings, is_named))
+        sought = h_x if self.told is None else h_x + self.told(_mean(heard.encodings, is_named))
         functions = jax.nn.log_softmax(jnp.where(sayable, self.function(sought), -jnp.inf))
         function = pick(0, functions)
         return (functions, adjectives, nouns), jnp.concatenate([function[:, None], name], -1)
@@ -108,7 +115,8 @@ class Speech(eqx.Module):
         noun = pick(2, nouns)
         # The encoding of a noun in its place has read the adjective before it.
         is_noun = heard.tokens == (noun + words.token(words.nouns[0]))[:, None]
-        sought = sought + self.named(_mean(heard.encodings, is_noun))
+        if self.named is not None:
+            sought = sought + self.named(_mean(heard.encodings, is_noun))
         adjectives = self._point(self.adjective, sought, heard, words.adjectives)
         adjective = pick(1, adjectives)
         before = jnp.pad(heard.tokens, ((0, 0), (1, 0)))[:, :-1]

@@ -71,7 +71,7 @@ class TextAgent(Agent):
         self.words = jax.random.normal(next(keys), (len(vocabulary.tokens), width)) * 0.5
         self.layers = [Linear(4 * width, width, key=next(keys)), Linear(width, width, key=next(keys))]
         self.recurrence = Recurrence(width, key=next(keys))
-        self.speech = Speech(variant, width, size.head, vocabulary, key=next(keys))
+        self.speech = Speech(variant, width, size.head, vocabulary, in_turn=True, key=next(keys))
         self.critic = Perceptron(width, size.head, 1, key=next(keys), scale=1.0)
 
     def __call__(

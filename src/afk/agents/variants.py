@@ -1,6 +1,6 @@
 """The agents of the paper, and one of ours, as data: what each is equipped with (sections 3 and 4)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 
@@ -13,7 +13,10 @@ class Variant:
         notebook: whether it reads A_0; it reads the instruction and the latest response otherwise.
         pointer: whether its query words are pointed to in what it reads; any word can be said otherwise.
         bonus: whether an answer that grows A_0 is rewarded.
-        plus: whether it has the network of `PlusAgent` in Q-BabyAI.
+        plus: whether it has the network of `PlusAgent` in Q-BabyAI; the rest is about that network alone.
+        names: whether things are seen as the words that name them.
+        meeting: whether cells attend to the notes.
+        turns: whether the words of a question are chosen in turn, each given those before; apart otherwise.
     """
 
     asks: bool = True
@@ -21,8 +24,12 @@ class Variant:
     pointer: bool = True
     bonus: bool = True
     plus: bool = False
+    names: bool = False
+    meeting: bool = False
+    turns: bool = False
 
 
+_PLUS = Variant(plus=True, names=True, meeting=True, turns=True)
 VARIANTS = {
     "afk": Variant(),
     "no-query": Variant(asks=False, notebook=False, pointer=False, bonus=False),
@@ -30,7 +37,11 @@ VARIANTS = {
     "afk-no-notebook": Variant(notebook=False),
     "afk-no-pointer": Variant(pointer=False),
     "afk-no-bonus": Variant(bonus=False),
-    "afk-plus": Variant(plus=True),
+    "afk-plus": _PLUS,
+    "afk-plus-no-names": replace(_PLUS, names=False),
+    "afk-plus-no-meeting": replace(_PLUS, meeting=False),
+    "afk-plus-no-turns": replace(_PLUS, turns=False),
+    "afk-plus-no-bonus": replace(_PLUS, bonus=False),
 }
 
 

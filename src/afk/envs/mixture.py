@@ -1,4 +1,4 @@
-"""Several tasks in one environment: levels in equal shares, all of one shape."""
+"""Several tasks in one environment: levels in turn, all of one shape."""
 
 from abc import abstractmethod
 from concurrent.futures import ThreadPoolExecutor

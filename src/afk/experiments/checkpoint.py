@@ -3,12 +3,14 @@
 What it belongs to is written in the file's header, as JSON.
 """
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -70,6 +72,14 @@ def load(path: Path, like: Tree, config: Config | None = None) -> Tree:
         for leaf, array in zip(leaves, (found[name] for name in wanted), strict=True)
     ]
     return jax.tree.unflatten(structure, arrays)
+
+
+def digest(tree: Any) -> str:
+    """A short name for what the arrays of a pytree hold; others are called otherwise."""
+    found = hashlib.sha256()
+    for name, array in _named(eqx.filter(tree, eqx.is_array)).items():
+        found.update(name.encode() + np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()[:16]
 
 
 def _check_same(path: Path, wanted: Config, found: Config) -> None:

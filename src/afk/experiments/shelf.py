@@ -12,6 +12,7 @@ import jax.numpy as jnp
 
 from afk.agents.agent import Agent
 from afk.envs.base import Environment
+from afk.envs.registry import find_task
 from afk.experiments import checkpoint
 from afk.experiments.config import Config
 from afk.experiments.train import first_agent
@@ -39,7 +40,7 @@ def find_agent(name: str, tasks: tuple[str, ...], *, any_task: bool = False) -> 
         any_task: whether it may have been trained on other tasks.
     """
     if name == SHIPPED:
-        with as_file(_shipped(tasks[0])) as path:
+        with as_file(_shipped(tasks[0], any_task=any_task)) as path:
             return load_agent(path)
     path = Path(name)
     if not path.exists():
@@ -51,7 +52,7 @@ def find_agent(name: str, tasks: tuple[str, ...], *, any_task: bool = False) -> 
     unknown = sorted(set(tasks) - set(agent.config.tasks))
     if unknown and not any_task:
         raise ValueError(
-            f"{name} was trained on {', '.join(agent.config.tasks)}, not on {unknown[0]}; "
+            f"{name} was trained on {', '.join(dict.fromkeys(agent.config.tasks))}, not on {unknown[0]}; "
             "--any-task lets it play nevertheless"
         )
     return agent
@@ -98,8 +99,11 @@ def _shelf() -> dict[str, Traversable]:
     return found
 
 
-def _shipped(task: str) -> Traversable:
-    shelf = _shelf()
+def _shipped(task: str, *, any_task: bool) -> Traversable:
+    """The agent for a task, or, for any task, that of its world."""
+    shelf, world = _shelf(), type(find_task(task))
+    if task not in shelf and any_task:
+        return next(agent for name, agent in shelf.items() if isinstance(find_task(name), world))
     if task not in shelf:
         raise ValueError(f"no agent is shipped for {task}; there is one for {', '.join(shipped_tasks())}")
     return shelf[task]

@@ -19,8 +19,9 @@ from rich.table import Table
 
 from afk.envs.registry import make
 from afk.experiments.claim import claim
-from afk.experiments.config import Config, preset, read_config
+from afk.experiments.config import Config, read_config
 from afk.experiments.outcome import make_record
+from afk.experiments.presets import preset
 from afk.experiments.progress import train_with_bar
 from afk.experiments.run_record import RunRecord, read_record, run_name, write_record
 from afk.experiments.train import read_log, start_run, train
@@ -185,7 +186,7 @@ def find_standing(run: Run, *, runs: Path, records: Path) -> Standing:
     path = records / f"{run.name}.json"
     if path.exists():
         record = read_record(path)
-        success = np.mean([seed.final[task]["success"] for seed in record.seeds for task in record.tasks])
+        success = np.mean([seed.final[task]["success"] for seed in record.seeds for task in seed.final])
         return Standing(True, 1.0, float(success), record.config["steps"], len(record.seeds))
     config, rows = run.config, read_log(runs / run.name)
     evaluated = [row["evaluation"]["success"] for row in rows if "evaluation" in row][-len(config.seeds) :]

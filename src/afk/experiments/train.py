@@ -62,11 +62,16 @@ def start_run(config: Config, folder: Path, first: Agent | None = None) -> None:
         first: an agent to begin with, such as one that was trained on other tasks; it must have the same
             network. Every seed begins with a new one otherwise.
     """
-    if folder.exists() and (not folder.is_dir() or any(path.name != CLAIM for path in folder.iterdir())):
+    # An agent alone is what is left where this was cut off.
+    harmless = (CLAIM, _FIRST)
+    if folder.exists() and (
+        not folder.is_dir() or any(path.name not in harmless for path in folder.iterdir())
+    ):
         raise ValueError(f"{folder} is in use; choose another folder, or go on with --resume {folder}")
     if first is not None:
         if _shapes(first) != _shapes(first_agent(config, config.seeds[0])):
             raise ValueError(f"the agent to begin with has another network than {config.agent} has here")
+        config = replace(config, first=checkpoint.digest(first))
         checkpoint.save(folder / _FIRST, eqx.filter(first, eqx.is_array), checkpoint.describe(config))
     write_json(folder / "config.json", config.to_json())
 
@@ -121,10 +126,12 @@ def train(folder: Path, *, devices: int | None = None) -> Iterator[list[Row]]:
 
 
 def _begin(config: Config, seed: int, folder: Path) -> Learner:
-    """Where the training of a run starts."""
+    """Where the training of a run starts; a ValueError if the agent that it begins with is lost."""
     agent = first_agent(config, seed)
-    if (folder / _FIRST).exists():
-        agent = checkpoint.load(folder / _FIRST, agent, config)
+    if config.first:
+        agent = checkpoint.load(folder / _FIRST, agent)
+        if checkpoint.digest(agent) != config.first:
+            raise ValueError(f"{folder / _FIRST} is not the agent that this run begins with")
     return first_learner(config, seed, agent)
 
 

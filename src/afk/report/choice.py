@@ -80,16 +80,16 @@ def titles(who: Sequence[Contender]) -> list[str]:
     names = []
     for each in who:
         details = [each.preset] if several and each.preset else []
-        details += [f"one for {len(each.together)} tasks"] if each.together else []
+        details += [f"one for {len(set(each.together))} tasks"] if each.together else []
         names.append(f"{each.agent} ({', '.join(details)})" if details else each.agent)
     return names
 
 
 def find_run(archive: Archive, who: Contender, tasks: Iterable[str]) -> RunRecord | None:
     """The record of an agent that was trained on these tasks, or on all that it was trained on together."""
-    trained = set(who.together or tasks)
+    trained = sorted(who.together or tasks)
     for run in archive.runs:
-        if (run.agent, run.preset) == (who.agent, who.preset) and set(run.tasks) == trained:
+        if (run.agent, run.preset) == (who.agent, who.preset) and sorted(run.tasks) == trained:
             return run
     return None
 

@@ -60,7 +60,7 @@ def panels(archive: Archive) -> dict[tuple[str, ...], dict[str, RunRecord]]:
 
 def panel_title(tasks: tuple[str, ...]) -> str:
     """What a panel is called: the task, some tasks, or how many there are."""
-    return " + ".join(map(published_row, tasks)) if len(tasks) < 4 else f"{len(tasks)} tasks together"
+    return " + ".join(map(published_row, tasks)) if len(tasks) < 4 else f"{len(set(tasks))} tasks together"
 
 
 def _last(run: RunRecord) -> Cell:

@@ -16,7 +16,7 @@ class Estimate:
     Attributes:
         mean: the number.
         std: the standard deviation, over seeds unless a record says otherwise; None where there is none.
-        interval: the 95% bootstrap interval of the mean; None with one seed or none.
+        interval: of 95%, by bootstrap over seeds, or over episodes where there is one agent; None otherwise.
         seeds: how many it rests on; None if it does not rest on seeds.
     """
 

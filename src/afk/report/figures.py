@@ -1,7 +1,7 @@
 """The paper's figures: training curves, and the histogram of queries. They take matplotlib."""
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 from afk.experiments.run_record import short_name
 from afk.report.archive import Archive
 from afk.report.asking import BINS, histogram_runs, query_shares
-from afk.report.choice import PAPER_AGENTS, published_row
+from afk.report.choice import GRID_TASKS, PAPER_AGENTS, published_row
 from afk.report.curves import panel_title, panels
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _MEASURES: dict[str, tuple[float, str, tuple[str, ...]]] = {
 _COLUMNS = 4  # of panels
 _COLOURS = {"afk": "#0b5400", "query": "#f3905c", "no-query": "#027db5"}
 _MORE_COLOURS = ("#9258cc", "#c00000", "#767171", "#b58900", "#2aa198", "#6c71c4")
-LEVEL_COLOURS = ("#3b8bba", "#f3905c", "#9258cc", "#c00000")  # of tasks: one to four composed
+_LEVELS = ("#3b8bba", "#f3905c", "#9258cc", "#c00000")  # of tasks: one to four composed
 FORMATS = ("png", "pdf")
 
 
@@ -71,22 +71,33 @@ def _draw_measure(archive: Archive, measure: str) -> "Figure":
 
 
 def draw_tasks(archive: Archive) -> dict[str, "Figure"]:
-    """How one agent learns many tasks: a panel a run, a line a task, coloured by how many are composed."""
-    found = [run for run in archive.runs if run.seeds[0].by_task]
-    if not found:
-        return {}
-    figure, axes = lay_out(len(found), 1)
-    for axis, run in zip(axes, found, strict=True):
-        first = run.seeds[0]
-        for task, success in first.by_task.items():
-            name = short_name(task)
-            colour = LEVEL_COLOURS[min(len(name), len(LEVEL_COLOURS)) - 1] if name.isupper() else None
-            axis.plot(np.array(first.curve["steps"]) / 1e6, 100 * np.array(success), color=colour, label=name)
-        axis.set_title(f"{run.agent} on {len(run.tasks)} tasks at once")
-        axis.set_xlabel("million steps")
-        axis.set_ylabel("success in percent")
-        axis.legend(loc="center left", bbox_to_anchor=(1, 0.5), ncols=2, frameon=False)
-    return {"curves-by-task": figure}
+    """How one agent learns all tasks of Q-BabyAI: a figure a run, means over its seeds."""
+    figures = {}
+    for run in archive.runs:
+        if set(GRID_TASKS) <= run.seeds[0].by_task.keys():
+            steps = np.array(run.seeds[0].curve["steps"])
+            success = {
+                short_name(task): (steps, np.mean([seed.by_task[task] for seed in run.seeds], 0))
+                for task in GRID_TASKS
+            }
+            figures[f"curves-by-task-{run.preset}-{run.agent}"] = draw_levels(success)
+    return figures
+
+
+def draw_levels(success: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> "Figure":
+    """Steps and success by the letters of tasks: a panel for each number of them that is composed."""
+    figure, axes = lay_out(len(_LEVELS), len(_LEVELS))
+    for level, axis in enumerate(axes, start=1):
+        shown = {letters: points for letters, points in success.items() if len(letters) == level}
+        for number, (letters, (steps, values)) in enumerate(shown.items()):
+            shade = 1 - 0.7 * number / len(shown)
+            axis.plot(steps / 1e6, 100 * values, label=letters, color=_LEVELS[level - 1], alpha=shade)
+        axis.set_title(f"level {level}")
+        axis.set_xlabel("million steps, all tasks together")
+        axis.set_ylim(-4, 104)
+        axis.legend(loc="lower right", frameon=False, ncols=2)
+    axes[0].set_ylabel("success in percent")
+    return figure
 
 
 def draw_histogram(archive: Archive) -> dict[str, "Figure"]:

@@ -46,14 +46,14 @@ class Cell:
         """Better or worse than published, the same, missing, or nothing if that cannot be said.
 
         It is the same where the published mean lies within our interval (within its own deviation of ours, if
-        we have one seed only), and where both are written alike.
+        we have none, as with one seed), and where both are written alike.
         """
         if self.estimate is None:
             return MISSING
         if self.paper is None or not self.better:
             return ""
         ours, theirs = self.estimate, self.paper.mean
-        spread = (self.paper.std or 0.0) if ours.seeds == 1 else 0.0
+        spread = self.paper.std or 0.0
         low, high = ours.interval or (ours.mean - spread, ours.mean + spread)
         written_alike = round(ours.mean, self.digits) == round(theirs, self.digits)
         if low <= theirs <= high or written_alike:

@@ -13,8 +13,8 @@ from afk.envs.qbabyai.tasks import Task as GridTask
 from afk.envs.registry import Task, find_task, make, task_names
 from afk.experiments import checkpoint
 from afk.experiments.by_hand import record_policy
-from afk.experiments.config import preset
 from afk.experiments.evaluate import POLICIES
+from afk.experiments.presets import preset
 from afk.experiments.recorder import record_episode
 from afk.experiments.recording import Recording
 from afk.experiments.shelf import SHIPPED, SHOWN, TrainedAgent, find_agent, load_agent, play_on
@@ -81,7 +81,7 @@ class Library:
         return {"tasks": tasks, "agents": agents, "levels": LEVELS, "first": self.first().describe()}
 
     def first(self) -> Source:
-        """What the page opens with: the chosen agent, or else the best that is shipped."""
+        """What the page opens with: the chosen agent, or else one that is shipped."""
         if self._chosen is not None:
             name, path = next(iter(_checkpoints_at(self._chosen).items()))
             return Source(_tasks_of(path)[0], name, 0, 0)
