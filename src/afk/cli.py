@@ -52,16 +52,23 @@ def train(
             help="What to train on; `afk tasks` lists them. One that is given twice has two shares."
         ),
     ] = None,
-    agent: Annotated[str | None, typer.Option(help="The variant [afk], or query, no-query, ...")] = None,
+    agent: Annotated[
+        str | None, typer.Option(help="The variant: afk, query, no-query, afk-plus, ...", show_default="afk")
+    ] = None,
     preset: Annotated[
-        str | None, typer.Option(help="Sizes and settings: paper, fast or laptop [by the device].")
+        str | None,
+        typer.Option(help="Sizes and settings: paper, fast or laptop.", show_default="by the device"),
     ] = None,
     seed: Annotated[
         list[int] | None,
-        typer.Option(help="What everything is drawn with [24]; may be given again, to train side by side."),
+        typer.Option(
+            help="What everything is drawn with; may be given again, to train side by side.",
+            show_default="24",
+        ),
     ] = None,
     steps: Annotated[
-        str | None, typer.Option(help="Environment steps a seed, such as 500K or 20M [the preset's].")
+        str | None,
+        typer.Option(help="Environment steps a seed, such as 500K or 20M.", show_default="the preset's"),
     ] = None,
     bonus: Annotated[float | None, typer.Option(help="beta, what a useful answer is worth.")] = None,
     bonus_until: Annotated[
@@ -74,15 +81,16 @@ def train(
         float | None, typer.Option(help="The share of training levels that begin with some answers known.")
     ] = None,
     n_gram: Annotated[
-        int | None, typer.Option(help="Which n-grams relate two notes, 1 or 2 [the preset's].")
+        int | None,
+        typer.Option(help="Which n-grams relate two notes, 1 or 2.", show_default="the preset's"),
     ] = None,
     alpha: Annotated[float | None, typer.Option(help="How similar related notes are.")] = None,
     start: Annotated[
         str | None,
         typer.Option("--from", help="An agent to begin with: shipped, a run's folder, or a checkpoint."),
     ] = None,
-    devices: Annotated[int | None, typer.Option(help="How many devices to use [all].")] = None,
-    out: Annotated[Path | None, typer.Option(help="The folder of the run [runs/last].")] = None,
+    devices: Annotated[int | None, typer.Option(help="How many devices to use.", show_default="all")] = None,
+    out: Annotated[Path | None, typer.Option(help="The folder of the run.", show_default="runs/last")] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with the run of this folder, as it is.")] = None,
 ) -> None:
     """Train an agent, or go on training one."""
