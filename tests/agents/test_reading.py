@@ -7,7 +7,6 @@ from afk.envs.base import draw_pool
 from afk.envs.qbabyai.words import VOCABULARY
 from afk.experiments.presets import preset
 from afk.knowledge.facts import UNUSED
-from afk.report.choice import GRID_TASKS
 
 from .notebook_reference import ReferenceNotebook
 
@@ -36,19 +35,3 @@ def test_an_agent_can_read_all_that_a_level_has_to_say(task: str, agent: str) ->
                 notebook.write(VOCABULARY.decode(answer))
         assert len(notebook.sets[0]) - 1 <= config.size.notes
         assert sum(map(len, notebook.sets.values())) <= config.play.rules.capacity
-
-
-@pytest.mark.parametrize("task", GRID_TASKS)
-def test_pairs_of_words_relate_every_good_answer_to_the_instruction(task: str) -> None:
-    config = preset("fast", [task], agent="afk-plus")
-    assert config.n_gram == 2
-    states = draw_pool(config.play.env, jax.random.key(1), 16).states
-    missions, told = jax.device_get((states.level.mission, jax.vmap(config.play.env.tell)(states)))
-    for mission, answers in zip(missions, told, strict=True):
-        notebook = ReferenceNotebook(
-            VOCABULARY.decode(mission), config.n_gram, config.alpha, config.play.rules.capacity
-        )
-        good = [text for text in map(VOCABULARY.decode, answers) if text]
-        for answer in good:
-            notebook.write(answer)
-        assert len(notebook.sets[0]) == 1 + len(good)

@@ -19,32 +19,44 @@ from afk.experiments.train import read_log, start_run
 from .tiny_run import TINY, TRAIN, train_apart
 
 
-def test_a_run_that_is_killed_goes_on_to_the_same_parameters(
+def test_a_run_that_is_stopped_and_killed_goes_on_to_the_same_parameters(
     finished: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    folder = tmp_path / "killed"
+    folder = tmp_path / "pieced"
     start_run(TINY, folder)
-    kills = 0
-    while True:
-        process = subprocess.Popen([sys.executable, "-c", TRAIN, str(folder)], env=environment)
-        checkpoint = folder / "state.safetensors"
-        before = checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
-        while not kills and process.poll() is None:
-            if checkpoint.exists() and checkpoint.stat().st_mtime_ns != before:
-                time.sleep(random.uniform(0, 0.3))
-                process.send_signal(signal.SIGKILL)
-                kills += 1
-                break
-            time.sleep(0.01)
-        if process.wait(timeout=300) != -signal.SIGKILL:
-            assert process.returncode == 0
-            break
-    assert kills > 0
+    command = [sys.executable, "-m", "afk", "train", "--resume", str(folder)]
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+    _wait_for_checkpoint(process, folder)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=300)
+    assert process.returncode == 130
+    assert f"stopped; go on with: afk train --resume {folder}" in said.splitlines()
+    assert 0 < len(read_log(folder)) < 6
+
+    process = subprocess.Popen([sys.executable, "-c", TRAIN, str(folder)], env=environment)
+    _wait_for_checkpoint(process, folder)
+    time.sleep(random.uniform(0, 0.3))
+    process.send_signal(signal.SIGKILL)
+    assert process.wait(timeout=300) in (-signal.SIGKILL, 0)
+
+    train_apart(folder, environment)
     whole, pieced = (load_file(each / "state.safetensors") for each in (finished, folder))
     assert whole.keys() == pieced.keys()
     for name, array in whole.items():
         np.testing.assert_array_equal(array, pieced[name], err_msg=name)
     assert _log(folder) == _log(finished)
+
+
+def _wait_for_checkpoint(process: subprocess.Popen, folder: Path) -> None:
+    """Wait until a process writes another state, or ends."""
+
+    def written() -> int:
+        return state.stat().st_mtime_ns if state.exists() else 0
+
+    state = folder / "state.safetensors"
+    before = written()
+    while process.poll() is None and written() == before:
+        time.sleep(0.01)
 
 
 def _log(folder: Path) -> list[dict]:
@@ -80,24 +92,6 @@ def test_four_devices_learn_what_one_does(
     many, one = (load_file(each / "state.safetensors") for each in (tmp_path, finished))
     for name, array in one.items():
         np.testing.assert_allclose(many[name], array, atol=1e-5, err_msg=name)
-
-
-def test_ctrl_c_stops_at_a_checkpoint_and_says_how_to_go_on(
-    finished: Path, environment: dict[str, str], tmp_path: Path
-) -> None:
-    start_run(TINY, tmp_path)
-    command = [sys.executable, "-m", "afk", "train", "--resume", str(tmp_path)]
-    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
-    while not (tmp_path / "state.safetensors").exists():
-        assert process.poll() is None
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=300)
-    assert process.returncode == 130
-    assert f"stopped; go on with: afk train --resume {tmp_path}" in said.splitlines()
-    assert 0 < len(read_log(tmp_path)) < 6
-    train_apart(tmp_path, environment)
-    assert _log(tmp_path) == _log(finished)
 
 
 def test_a_full_disk_is_one_clear_line_and_nothing_half_written(

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from afk.experiments.run_record import read_record
+from afk.experiments.run_record import RunRecord, merge_records, read_record
 from afk.experiments.train import read_log
 
 needs_ray = pytest.mark.skipif(
@@ -46,6 +46,23 @@ presets.PRESETS["tiny"] = {
 study.FRESH_LEVELS = 8
 main()
 """
+# The same without a cluster: what workers do, one seed after the other.
+ALONE = (
+    DRIVER.replace("main()\n", "")
+    + """
+import sys
+from pathlib import Path
+from afk.experiments.cluster import Resources
+from afk.experiments.sweep import train_seed
+from afk.experiments.train import start_run
+
+for seed in map(int, sys.argv[2:]):
+    run = study.Run("tiny", "no-query", ("qbabyai/danger",), seeds=(seed,))
+    place = Path(sys.argv[1]) / "runs" / f"seed-{seed}"
+    start_run(run.config, place / run.name)
+    assert train_seed(run, place, 8, Resources()) is None
+"""
+)
 
 
 @pytest.fixture(scope="module")
@@ -81,12 +98,9 @@ def cluster(environment: dict[str, str]) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def undisturbed(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where a sweep was done that nobody disturbed."""
+    """Where every seed was trained by itself, without a cluster, and nobody disturbed it."""
     place = tmp_path_factory.mktemp("undisturbed")
-    driver = _drive(place, "local", environment)
-    _, said = driver.communicate(timeout=300)
-    assert driver.returncode == 0, said
-    assert all(f"recorded: {NAME}, seed {seed}" in said for seed in SEEDS)
+    subprocess.run([sys.executable, "-c", ALONE, str(place), *map(str, SEEDS)], env=environment, check=True)
     return place
 
 
@@ -131,14 +145,8 @@ def _in_training(place: Path) -> dict[int, Path]:
     return found
 
 
-def _seeds(place: Path) -> list[Any]:
-    """What is recorded of every seed, times left out."""
-    record = read_record(place / "results" / "runs" / f"{NAME}.json")
-    assert record.config["seeds"] == [seed.seed for seed in record.seeds] == list(SEEDS)
-    return [
-        replace(record, seconds=0, training_seconds=0, compile_seconds=0, steps_per_second=0),
-        *record.seeds,
-    ]
+def _without_times(record: RunRecord) -> RunRecord:
+    return replace(record, seconds=0, training_seconds=0, compile_seconds=0, steps_per_second=0)
 
 
 @needs_ray
@@ -164,10 +172,12 @@ def test_a_sweep_survives_the_loss_of_a_worker_and_of_its_driver(
     assert follower and 0 < done < 8, "it was killed in the middle"
     assert not (tmp_path / "results").exists()
 
-    driver = _drive(tmp_path, cluster, environment)
+    driver = _drive(tmp_path, "local", environment)  # another cluster: all state is in files
     _, said = driver.communicate(timeout=300)
     assert driver.returncode == 0, said
-    assert _seeds(tmp_path) == _seeds(undisturbed)
+    alone = [read_record(undisturbed / "runs" / f"seed-{seed}" / f"{NAME}.json") for seed in SEEDS]
+    gathered = read_record(tmp_path / "results" / "runs" / f"{NAME}.json")
+    assert _without_times(gathered) == _without_times(merge_records(alone))
     for seed in SEEDS:
         last = Path("runs") / f"seed-{seed}" / NAME / f"last-{seed}.safetensors"
         pieced, whole = (load_file(each / last) for each in (tmp_path, undisturbed))
@@ -175,12 +185,9 @@ def test_a_sweep_survives_the_loss_of_a_worker_and_of_its_driver(
             np.testing.assert_array_equal(array, pieced[name], err_msg=name)
     assert sorted(path.name for path in (tmp_path / "results" / "runs").iterdir()) == [f"{NAME}.json"]
 
-
-@needs_ray
-def test_a_sweep_that_is_done_does_nothing(undisturbed: Path, environment: dict[str, str]) -> None:
-    files = [path for path in undisturbed.rglob("*") if path.is_file() and path.name != "study.json"]
-    before = {path: path.stat().st_mtime_ns for path in files if path != undisturbed / "runs" / "lock"}
-    driver = _drive(undisturbed, "nowhere:1", environment)  # nobody is asked to do anything
+    files = [path for path in tmp_path.rglob("*") if path.is_file() and path.name != "study.json"]
+    before = {path: path.stat().st_mtime_ns for path in files if path != tmp_path / "runs" / "lock"}
+    driver = _drive(tmp_path, "nowhere:1", environment)  # it is done: nobody is asked to do anything
     _, said = driver.communicate(timeout=100)
     assert driver.returncode == 0 and "recorded: " not in said, said
     assert {path: path.stat().st_mtime_ns for path in before} == before

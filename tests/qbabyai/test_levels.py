@@ -18,6 +18,7 @@ from afk.envs.qbabyai.words import UNKNOWN as DONT_KNOW
 from afk.envs.qbabyai.words import VOCABULARY
 from afk.knowledge.facts import FactTable, ask
 
+from ..agents.notebook_reference import ReferenceNotebook
 from .hints import Categories, dependence, guesses, identities, looks, places, rivers_of
 from .level_checks import faults, plan_checks, river_checks, route_checks, start_checks, thing_checks
 from .levels import ANY, COLOURS, NAMES, TILE, YELLOW, Expected, Levels, question
@@ -209,6 +210,18 @@ def test_the_oracle_answers_good_queries(levels: Levels) -> None:
         here, elsewhere = (told(levels.states.facts, query, jnp.bool_(spot)) for spot in (True, False))
         assert np.array_equal(here, is_used)
         assert np.array_equal(elsewhere, is_used & ~about_key)
+
+
+def test_pairs_of_words_relate_every_good_answer_to_the_instruction(pool: tuple[str, Pool[State]]) -> None:
+    name, drawn = pool
+    states = jax.tree.map(lambda leaf: leaf[:20], drawn.states)
+    told = jax.device_get(jax.vmap(registry.make(f"qbabyai/{name}").tell)(states))
+    for mission, answers in zip(jax.device_get(states.level.mission), told, strict=True):
+        notebook = ReferenceNotebook(VOCABULARY.decode(mission), 2, 0.01, 64)
+        good = [text for text in map(VOCABULARY.decode, answers) if text]
+        for answer in good:
+            notebook.write(answer)
+        assert len(good) == len(PAPER[name].questions) and len(notebook.sets[0]) == 1 + len(good)
 
 
 @pytest.fixture(scope="module")
