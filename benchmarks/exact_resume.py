@@ -11,6 +11,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -39,11 +40,7 @@ def main() -> None:
     parser.add_argument("--chunks", type=int, default=4)
     arguments = parser.parse_args()
     config = preset(arguments.preset, [arguments.task])
-    config = preset(
-        arguments.preset,
-        [arguments.task],
-        steps=arguments.chunks * config.chunk * config.settings.steps_per_update,
-    )
+    config = replace(config, steps=arguments.chunks * config.chunk * config.settings.steps_per_update)
     with TemporaryDirectory() as folder:
         place = Path(folder)
         environment = {"JAX_COMPILATION_CACHE_DIR": str(place / "compiled")} | os.environ

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from afk.experiments.config import read_config
-from afk.experiments.train import Row, read_log
+from afk.experiments.train import Row, evaluation_of, read_log
 from afk.records import write_whole
 
 RESULTS = Path(__file__).parents[1] / "results" / "recipe-runs.json"
@@ -50,7 +50,7 @@ def describe(name: str, folder: Path, machine: str) -> dict[str, Any]:
 
 def _point(row: Row, task: str) -> list[float]:
     """An evaluation of a task."""
-    found = row.get("evaluation_by_task", {}).get(task, row["evaluation"])
+    found = evaluation_of(row, task)
     return [row["steps"], *(round(found[measure], 3) for measure in MEASURES)]
 
 

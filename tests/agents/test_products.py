@@ -5,7 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from afk.agents.encoders import add_pieces, add_products, add_rows, align, around_words, look_up, weigh_rows
+from afk.agents.encoders import around_words
+from afk.agents.products import add_pieces, add_products, add_rows, align, look_up, weigh_rows
 from afk.experiments.presets import preset
 
 KEY = jax.random.key(0)

@@ -16,19 +16,17 @@ from afk.agents.encoders import (
     Linear,
     NoteEncoder,
     SetEncoder,
-    align,
     around_words,
     is_used,
-    look_up,
     normalise,
     read_notes,
     symbols_around,
-    weigh_rows,
     words_of,
 )
 from afk.agents.fusion import FilmBlock, Recurrence
 from afk.agents.grid_agent import Decision, joint_log_probability, weighted_entropy, weights_of
 from afk.agents.heads import Perceptron
+from afk.agents.products import align, look_up, weigh_rows
 from afk.agents.reading import Reading
 from afk.agents.speech import Heard, Pick, Speech
 from afk.agents.variants import Variant
@@ -197,13 +195,15 @@ class PlusAgent(Agent):
     def _look(self, image: jax.Array, reading: Reading, every: jax.Array) -> jax.Array:
         """What is in every cell, where it is, and what the notes say of it: (n, 7, 7, width)."""
         has = symbols_around(image, 1, self.symbols.dtype)
-        seen = weigh_rows(has, self.symbols)
-        names = self._name(image, has) if self.names else None
-        known = seen + self.places if names is None else seen + names + self.places
+        known = sought = weigh_rows(has, self.symbols)
+        if self.names:
+            sought = self._name(image, has)
+            known += sought
+        known += self.places
         if self.meeting is not None:
             rows = reading.instruction[:, None, : self.size.instruction_words], reading.notes
             words = jnp.concatenate([self._add_words(each) for each in rows], 1)
-            known += self.meeting(seen if names is None else names, words, every, is_used(reading))
+            known += self.meeting(sought, words, every, is_used(reading))
         return jax.nn.relu(known)
 
     def _name(self, image: jax.Array, has: jax.Array) -> jax.Array:

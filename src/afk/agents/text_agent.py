@@ -11,15 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from afk.agents.agent import Agent, Judgement, Size, Weights
-from afk.agents.encoders import (
-    Linear,
-    NoteEncoder,
-    SetEncoder,
-    around_words,
-    normalise,
-    read_notes,
-    words_of,
-)
+from afk.agents.encoders import Linear, NoteEncoder, SetEncoder, around_words, normalise, read_notes, words_of
 from afk.agents.fusion import Recurrence
 from afk.agents.heads import Perceptron, entropy, log_probability
 from afk.agents.reading import Reading

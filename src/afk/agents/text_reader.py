@@ -12,8 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from afk.agents.agent import Agent, Size
-from afk.agents.encoders import find_distinct, is_used, look_up, words_of
+from afk.agents.encoders import find_distinct, is_used, words_of
 from afk.agents.noisy import NoisyLinear
+from afk.agents.products import look_up
 from afk.agents.reading import Reading
 from afk.agents.text_agent import QUERIES
 from afk.agents.transformer import HEADS, Aggregator, TextEncoder, masked_mean

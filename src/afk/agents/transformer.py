@@ -8,7 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from afk.agents.encoders import Linear, look_up, normalise
+from afk.agents.encoders import Linear, normalise
+from afk.agents.products import look_up
 from afk.language import PAD
 
 HEADS = 4  # of attention

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -55,8 +54,8 @@ def load(path: Path, like: Tree, config: Config | None = None) -> Tree:
     with _open(path) as file:
         found_description = _describe(file)
         found = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
-    wanted = _named(like)
-    odd = [name for name in wanted if name not in found or found[name].shape != wanted[name].shape]
+    wanted = shapes(like)
+    odd = [name for name in wanted if name not in found or found[name].shape != wanted[name]]
     odd += [name for name in found if name not in wanted]
     if odd:
         raise ValueError(
@@ -77,9 +76,14 @@ def load(path: Path, like: Tree, config: Config | None = None) -> Tree:
 def digest(tree: Any) -> str:
     """A short name for what the arrays of a pytree hold; others are called otherwise."""
     found = hashlib.sha256()
-    for name, array in _named(eqx.filter(tree, eqx.is_array)).items():
-        found.update(name.encode() + np.ascontiguousarray(array).tobytes())
+    for name, array in _named(tree).items():
+        found.update(name.encode() + array.tobytes())
     return found.hexdigest()[:16]
+
+
+def shapes(tree: Any) -> dict[str, tuple[int, ...]]:
+    """The shapes of the arrays of a pytree by their names."""
+    return {name: array.shape for name, array in _named(tree).items()}
 
 
 def _check_same(path: Path, wanted: Config, found: Config) -> None:

@@ -18,7 +18,7 @@ from afk.experiments.config import Config, read_config
 from afk.experiments.evaluate import CHUNK, Episodes, fresh_keys, play_agents, summarise
 from afk.experiments.run_record import CURVE, RunRecord, SeedRecord
 from afk.experiments.shelf import load_agent
-from afk.experiments.train import Row, final_evaluation, read_log, stack
+from afk.experiments.train import Row, evaluation_of, final_evaluation, read_log, stack
 from afk.learn.rollout import Play
 
 POINTS = 200  # of a curve, at most
@@ -94,9 +94,7 @@ def _measure(episodes: Episodes) -> dict[str, Any]:
 
 def _of_task(rows: list[Row], task: str) -> list[Row]:
     """Lines of a log with the evaluations of one task of a mixture."""
-    return [
-        row | {"evaluation": row.get("evaluation_by_task", {}).get(task, row["evaluation"])} for row in rows
-    ]
+    return [row | {"evaluation": evaluation_of(row, task)} for row in rows]
 
 
 def _curve(rows: list[Row]) -> dict[str, list[float]]:

@@ -20,7 +20,6 @@ _OURS: dict[str, Any] = {
 }
 # Half of the training levels begin elsewhere, and half with some answers known.
 _SPREAD: dict[str, Any] = {"scattered": 0.5, "told": 0.5}
-_TEXT_SIZE = Size(width=64, head=64, instruction_words=28, notes=8, note_words=6, distinct_notes=0)
 # The authors train with rewards times 20.
 PRESETS: dict[str, dict[str, Any]] = {
     "paper": {"settings": ppo.Settings(reward_scale=20.0)},
@@ -93,6 +92,23 @@ _PAPER_TEXT: dict[str, Any] = {
     "chunk": 5_000,
     "evaluate_every": 5_000,
 }
+_FAST_TEXT: dict[str, Any] = {
+    "steps": 5_000_000,
+    "size": Size(width=64, head=64, instruction_words=28, notes=8, note_words=6, distinct_notes=0),
+    "settings": ppo.Settings(
+        environments=256,
+        steps=20,
+        minibatches=8,
+        epochs=3,
+        learning_rate=1e-3,
+        advantage_floor=1.0,
+        bonus=0.0,
+        **_OURS,
+    ),
+    **_SPREAD,
+    "chunk": 10,
+    "evaluate_every": 20,
+}
 TEXT_PRESETS: dict[str, dict[str, Any]] = {
     "paper": _PAPER_TEXT,
     # As many samples a step, but enough at once to fill a GPU.
@@ -102,39 +118,13 @@ TEXT_PRESETS: dict[str, dict[str, Any]] = {
         "chunk": 160,
         "evaluate_every": 160,
     },
-    "fast": {
-        "steps": 5_000_000,
-        "size": _TEXT_SIZE,
-        "settings": ppo.Settings(
-            environments=256,
-            steps=20,
-            minibatches=8,
-            epochs=3,
-            learning_rate=1e-3,
-            advantage_floor=1.0,
-            bonus=0.0,
-            **_OURS,
-        ),
-        **_SPREAD,
-        "chunk": 10,
-        "evaluate_every": 20,
-    },
-    "laptop": {
+    "fast": _FAST_TEXT,
+    "laptop": _FAST_TEXT
+    | {
         "steps": 1_000_000,
-        "size": replace(_TEXT_SIZE, width=32, head=32),
-        "settings": ppo.Settings(
-            environments=128,
-            steps=20,
-            minibatches=8,
-            epochs=3,
-            learning_rate=1e-3,
-            advantage_floor=1.0,
-            bonus=0.0,
-            **_OURS,
-        ),
+        "size": replace(_FAST_TEXT["size"], width=32, head=32),
+        "settings": replace(_FAST_TEXT["settings"], environments=128),
         "levels": 2048,
-        **_SPREAD,
-        "chunk": 10,
         "evaluate_every": 10,
         "evaluation_episodes": 200,
     },

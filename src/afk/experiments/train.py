@@ -69,17 +69,11 @@ def start_run(config: Config, folder: Path, first: Agent | None = None) -> None:
     ):
         raise ValueError(f"{folder} is in use; choose another folder, or go on with --resume {folder}")
     if first is not None:
-        if _shapes(first) != _shapes(first_agent(config, config.seeds[0])):
+        if checkpoint.shapes(first) != checkpoint.shapes(first_agent(config, config.seeds[0])):
             raise ValueError(f"the agent to begin with has another network than {config.agent} has here")
         config = replace(config, first=checkpoint.digest(first))
-        checkpoint.save(folder / _FIRST, eqx.filter(first, eqx.is_array), checkpoint.describe(config))
+        checkpoint.save(folder / _FIRST, first, checkpoint.describe(config))
     write_json(folder / "config.json", config.to_json())
-
-
-def _shapes(agent: Agent) -> dict[str, tuple[int, ...]]:
-    """The shapes of a network's arrays by their names."""
-    leaves, _ = jax.tree_util.tree_flatten_with_path(eqx.filter(agent, eqx.is_array))
-    return {jax.tree_util.keystr(path): leaf.shape for path, leaf in leaves}
 
 
 def train(folder: Path, *, devices: int | None = None) -> Iterator[list[Row]]:
@@ -96,7 +90,8 @@ def train(folder: Path, *, devices: int | None = None) -> Iterator[list[Row]]:
     for remains in folder.glob(".*.safetensors.*"):  # of a process that was killed as it wrote
         remains.unlink()
     mesh = use_devices(devices, config.settings.environments)
-    learner = stack([_begin(config, seed, folder) for seed in config.seeds])
+    first = _read_first(config, folder)
+    learner = stack([first_learner(config, seed, first) for seed in config.seeds])
     if (folder / "state.safetensors").exists():
         learner = checkpoint.load(folder / "state.safetensors", learner, config)
     learner = replace(place(learner, mesh), actors=place(learner.actors, mesh, axis=1))
@@ -125,14 +120,14 @@ def train(folder: Path, *, devices: int | None = None) -> Iterator[list[Row]]:
         yield new
 
 
-def _begin(config: Config, seed: int, folder: Path) -> Learner:
-    """Where the training of a run starts; a ValueError if the agent that it begins with is lost."""
-    agent = first_agent(config, seed)
-    if config.first:
-        agent = checkpoint.load(folder / _FIRST, agent)
-        if checkpoint.digest(agent) != config.first:
-            raise ValueError(f"{folder / _FIRST} is not the agent that this run begins with")
-    return first_learner(config, seed, agent)
+def _read_first(config: Config, folder: Path) -> Agent | None:
+    """The agent that a run begins with, if it was given one; a ValueError if it is lost."""
+    if not config.first:
+        return None
+    agent = checkpoint.load(folder / _FIRST, first_agent(config, config.seeds[0]))
+    if checkpoint.digest(agent) != config.first:
+        raise ValueError(f"{folder / _FIRST} is not the agent that this run begins with")
+    return agent
 
 
 def first_learner(config: Config, seed: int, agent: Agent | None = None) -> Learner:
@@ -170,6 +165,11 @@ def read_log(folder: Path) -> list[Row]:
         return list(map(json.loads, path.read_text().splitlines())) if path.exists() else []
     except json.JSONDecodeError as error:
         raise ValueError(f"{path} cannot be read: {error}") from error
+
+
+def evaluation_of(row: Row, task: str) -> dict[str, Any]:
+    """What an evaluation came to on one task of a run."""
+    return row.get("evaluation_by_task", {}).get(task, row["evaluation"])
 
 
 def final_evaluation(rows: Sequence[Row], *, last: int = FINAL) -> dict[str, float]:

@@ -34,7 +34,7 @@ def draw_curves(archive: Archive) -> dict[str, "Figure"]:
     if not archive.runs:
         return {}
     figures = {f"curves-{name.replace('_', '-')}": _draw_measure(archive, name) for name in _MEASURES}
-    return figures | draw_tasks(archive)
+    return figures | _draw_tasks(archive)
 
 
 def _draw_measure(archive: Archive, measure: str) -> "Figure":
@@ -70,7 +70,7 @@ def _draw_measure(archive: Archive, measure: str) -> "Figure":
     return figure
 
 
-def draw_tasks(archive: Archive) -> dict[str, "Figure"]:
+def _draw_tasks(archive: Archive) -> dict[str, "Figure"]:
     """How one agent learns all tasks of Q-BabyAI: a figure a run, means over its seeds."""
     figures = {}
     for run in archive.runs:
