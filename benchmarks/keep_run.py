@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from afk.experiments.config import read_config
-from afk.experiments.train import Row, evaluation_of, read_log
+from afk.experiments.log import Row, evaluation_of, read_log
 from afk.records import write_whole
 
 RESULTS = Path(__file__).parents[1] / "results" / "recipe-runs.json"

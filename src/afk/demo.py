@@ -10,11 +10,12 @@ from afk.envs.qtextworld.bank import load_bank
 from afk.envs.qtextworld.tasks import Task as TextTask
 from afk.envs.registry import find_task, make
 from afk.experiments.evaluate import play_agent, summarise
+from afk.experiments.log import read_log
 from afk.experiments.presets import preset
 from afk.experiments.progress import train_with_bar
 from afk.experiments.recorder import record_episode
 from afk.experiments.shelf import SHIPPED, SHOWN, find_agent, play_on, shipped_tasks
-from afk.experiments.train import read_log, start_run
+from afk.experiments.train import start_run
 from afk.experiments.watch import show_episode
 
 TASK = "qbabyai/danger"  # what is learned

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from afk.agents import transformer
 from afk.agents.agent import Size
 from afk.agents.noisy import NoisyLinear
 from afk.agents.reading import Reading
@@ -115,6 +116,35 @@ def test_a_sequence_is_read_like_its_steps() -> None:
     memory, thoughts = go_through(agent, agent.first_state(2), *sequence, jnp.zeros((2, 2), bool))
     assert memory.shape == (2, 0) and thoughts.value.shape == (2, 2)
     np.testing.assert_allclose(thoughts.h_x.reshape(4, -1), think(agent, seen, reading).h_x, atol=1e-5)
+
+
+@pytest.mark.parametrize("longer", [1, 5])  # of sixteen texts: as many as may be, and too many
+def test_texts_that_are_read_by_their_length_are_the_same_texts(
+    longer: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen, reading = jax.tree.map(lambda leaf: jnp.tile(leaf, (4, *[1] * (leaf.ndim - 1))), situation())
+    seen = seen.at[3 : 3 + longer, :30].set(WORDS.token("fridge"))
+    assert sorted((seen != PAD).sum(1).tolist())[-longer - 1 :] == [13, *[30] * longer]
+
+    def worth(agent: TextReader) -> jax.Array:
+        return (agent.think(seen, reading).h_x ** 2 * jnp.arange(16)[:, None]).sum()
+
+    gradient = eqx.filter_value_and_grad(worth)
+    whole = eqx.filter_jit(gradient)(build())
+    monkeypatch.setattr(transformer, "_SHORT", 14)
+    apart = eqx.filter_jit(lambda agent: gradient(agent))(build())
+    for one, other in zip(*map(jax.tree.leaves, (whole, apart)), strict=True):
+        np.testing.assert_allclose(other, one, atol=1e-4)
+
+
+def test_attention_on_a_short_text_is_attention() -> None:
+    keys = jax.random.split(jax.random.key(5), 3)
+    query, key, value = (jax.random.normal(each, (4, n, 8)) for each, n in zip(keys, (9, 5, 5), strict=True))
+    mask = jnp.arange(5) < jnp.array([1, 2, 4, 5])[:, None]
+    few, any_number = (
+        gather(query, key, value, mask) for gather in (transformer._gather_from_few, transformer._gather)
+    )
+    np.testing.assert_allclose(few, any_number, atol=1e-5)
 
 
 def test_padding_changes_nothing() -> None:

@@ -9,7 +9,6 @@ from shutil import copytree
 import jax
 import numpy as np
 import pytest
-from jax.experimental.compilation_cache.compilation_cache import reset_cache
 from safetensors.numpy import load_file
 
 from afk.agents.text_agent import TextAgent
@@ -17,11 +16,13 @@ from afk.agents.text_reader import TextReader
 from afk.envs.qtextworld import bank as bank_module
 from afk.experiments import checkpoint
 from afk.experiments import config as config_module
+from afk.experiments import train as train_module
 from afk.experiments.config import Config, read_config
 from afk.experiments.evaluate import play_agent, summarise
+from afk.experiments.log import read_log
 from afk.experiments.presets import preset
 from afk.experiments.shelf import find_agent
-from afk.experiments.train import first_agent, read_log, start_run, train
+from afk.experiments.train import first_agent, start_run, train
 from afk.learn import dqn, ppo
 
 from ..small_games import small_bank
@@ -31,16 +32,13 @@ CHUNKS = 4
 
 
 @pytest.fixture(scope="module", autouse=True)
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A small bank as the one that is in the cache, for these tests only, which share compiled programs."""
+def kept() -> Iterator[None]:
+    """A small bank as the one that is in the cache, and states after every chunk, for these tests only."""
     bank, patch = small_bank(), pytest.MonkeyPatch()
     patch.setattr(bank_module, "_kept_bank", lambda path: bank)
+    patch.setattr(train_module, "_SAVE_SECONDS", 0)
     config_module._make_play.cache_clear()
-    jax.config.update("jax_compilation_cache_dir", str(tmp_path_factory.mktemp("compiled")))
-    reset_cache()
     yield
-    jax.config.update("jax_compilation_cache_dir", None)
-    reset_cache()
     patch.undo()
     config_module._make_play.cache_clear()
 

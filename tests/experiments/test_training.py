@@ -14,10 +14,11 @@ from afk.agents.agent import Size
 from afk.agents.grid_agent import GridAgent
 from afk.experiments.config import read_config
 from afk.experiments.evaluate import play_agent
+from afk.experiments.log import final_evaluation, read_log
 from afk.experiments.presets import preset
 from afk.experiments.shelf import find_agent
 from afk.experiments.tensorboard import encode_events, event_rows
-from afk.experiments.train import final_evaluation, first_agent, read_log, start_run, train
+from afk.experiments.train import first_agent, start_run, train
 from afk.learn.ppo import Settings
 
 from .tiny_run import TINY

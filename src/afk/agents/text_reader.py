@@ -17,7 +17,7 @@ from afk.agents.noisy import NoisyLinear
 from afk.agents.products import look_up
 from afk.agents.reading import Reading
 from afk.agents.text_agent import QUERIES
-from afk.agents.transformer import HEADS, Aggregator, TextEncoder, masked_mean
+from afk.agents.transformer import HEADS, Aggregator, TextEncoder, masked_mean, read_by_length
 from afk.agents.variants import Variant
 from afk.language import NONE, Vocabulary
 
@@ -112,13 +112,19 @@ class TextReader(Agent):
 
     def think(self, text: jax.Array, reading: Reading) -> Thoughts:
         """What it makes of (n, tokens) texts and of what it reads beside them."""
-        h_obs, obs_mask = self.encoder(text)
         h_task, task_mask = self.encoder(reading.instruction[:, : self.size.instruction_words])
         # The instruction v_0 is a note of A_0, too, so that there always is one.
         h_s = jnp.concatenate([masked_mean(h_task, task_mask)[:, None], self._note_vectors(reading.notes)], 1)
-        h_x = self.with_notes(self.with_task(h_obs, h_task, task_mask), h_s, is_used(reading))
-        mean, sayable = masked_mean(h_x, obs_mask), self._sayable(reading)
-        return Thoughts(mean, sayable, best_value(self.heads(mean, None), sayable))
+        h_x = read_by_length(self._look, text, h_task, task_mask, h_s, is_used(reading))
+        sayable = self._sayable(reading)
+        return Thoughts(h_x, sayable, best_value(self.heads(h_x, None), sayable))
+
+    def _look(
+        self, text: jax.Array, h_task: jax.Array, task_mask: jax.Array, h_s: jax.Array, used: jax.Array
+    ) -> jax.Array:
+        """What is seen, (n, tokens), with what it finds in task and notes: (n, width)."""
+        h_obs, mask = self.encoder(text)
+        return masked_mean(self.with_notes(self.with_task(h_obs, h_task, task_mask), h_s, used), mask)
 
     def choose(self, thoughts: Thoughts, key: jax.Array) -> tuple[jax.Array, jax.Array]:
         """The best ``<func, adj, noun>`` under one draw of the noise, (..., 3) int32; see `Agent`."""

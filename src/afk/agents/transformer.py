@@ -3,6 +3,8 @@
 Modules here work on batches: (n, tokens, width) texts with (n, tokens) bool masks, false at padding.
 """
 
+from collections.abc import Callable
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -13,6 +15,11 @@ from afk.agents.products import look_up
 from afk.language import PAD
 
 HEADS = 4  # of attention
+_FEW = 32  # tokens that a text has at most for all heads to be one product
+_NEVER = -1e30  # the score of what is not there; a number, so that a text of nothing gives numbers
+# What is seen in a cooking game has 130 tokens or so, of 384 that there is room for, and seven of eight texts
+# have less than 170.
+_SHORT, _LONG_ONES = 192, 1 / 8
 
 
 class Norm(eqx.Module):
@@ -74,10 +81,34 @@ class Attention(eqx.Module):
             q: Q, (n, |Q|, width).
             mask: (n, |Q|) bool, what of Q is there: its first tokens, and one at least where P_Q matters.
         """
-        projected = p @ self.query, q @ self.key, q @ self.value
-        heads = (x.reshape(*x.shape[:2], HEADS, -1) for x in projected)
-        gathered = jax.nn.dot_product_attention(*heads, key_value_seq_lengths=mask.sum(1, dtype=jnp.int32))
-        return gathered.reshape(p.shape) @ self.output
+        gather = _gather_from_few if q.shape[1] <= _FEW else _gather
+        return gather(p @ self.query, q @ self.key, q @ self.value, mask) @ self.output
+
+
+def _gather(query: jax.Array, key: jax.Array, value: jax.Array, mask: jax.Array) -> jax.Array:
+    """What tokens of P, (n, |P|, width), find in those of Q, (n, |Q|, width) each with its mask."""
+    heads = (each.reshape(*each.shape[:2], HEADS, -1) for each in (query, key, value))
+    # The weights of all pairs of tokens are never written by cuDNN, which takes numbers of half precision.
+    quick = jax.default_backend() == "gpu" and query.dtype == jnp.bfloat16
+    lengths = jnp.maximum(mask.sum(1, dtype=jnp.int32), 1)
+    gathered = jax.nn.dot_product_attention(
+        *heads, key_value_seq_lengths=lengths, implementation="cudnn" if quick else None
+    )
+    return gathered.reshape(query.shape)
+
+
+def _gather_from_few(query: jax.Array, key: jax.Array, value: jax.Array, mask: jax.Array) -> jax.Array:
+    """The same for a short Q: all heads in one product with keys of which each head has its own columns.
+
+    That is more to multiply, but what there is most of, P, is not split into heads and put in another order.
+    """
+    (count, few, width), dtype = key.shape, key.dtype
+    columns = np.repeat(np.eye(HEADS), width // HEADS, axis=1)[:, None]  # (heads, 1, width)
+    key, value = ((each[:, None] * columns.astype(dtype)).reshape(count, -1, width) for each in (key, value))
+    scores = jnp.einsum("npd,nkd->npk", query, key, preferred_element_type=jnp.float32)
+    scores = scores.reshape(*query.shape[:2], HEADS, few) * (width // HEADS) ** -0.5
+    weights = jax.nn.softmax(jnp.where(mask[:, None, None], scores, _NEVER), -1)
+    return jnp.einsum("npk,nkd->npd", weights.reshape(*query.shape[:2], -1).astype(dtype), value)
 
 
 class TextEncoder(eqx.Module):
@@ -129,6 +160,29 @@ class Aggregator(eqx.Module):
     def __call__(self, p: jax.Array, q: jax.Array, mask: jax.Array) -> jax.Array:
         """P (n, |P|, width) and Q (n, |Q|, width) with its mask (n, |Q|) as (n, |P|, width)."""
         return jnp.tanh(self.linear(jnp.concatenate([self.attention(p, q, mask), p], -1)))
+
+
+def read_by_length(read: Callable[..., jax.Array], text: jax.Array, *beside: jax.Array) -> jax.Array:
+    """The same as ``read(text, *beside)``, but most texts are read without most of their padding.
+
+    Args:
+        read: a function of rows, each by itself, that gives the same however long a text is padded.
+        text: (n, tokens).
+        *beside: what is read beside each, (n, ...).
+    """
+    long = int(len(text) * _LONG_ONES)
+    if not long or text.shape[1] <= _SHORT:
+        return read(text, *beside)
+    length = (text != PAD).sum(1)
+    order = jnp.argsort(length)
+    rows = tuple(each[order] for each in (text, *beside))
+    short_ones, long_ones = (tuple(each[part] for each in rows) for part in (np.s_[:-long], np.s_[-long:]))
+    result = jax.lax.cond(
+        length[order[-long - 1]] <= _SHORT,
+        lambda: jnp.concatenate([read(short_ones[0][:, :_SHORT], *short_ones[1:]), read(*long_ones)]),
+        lambda: read(*rows),
+    )
+    return result[jnp.argsort(order)]
 
 
 def masked_mean(x: jax.Array, mask: jax.Array) -> jax.Array:

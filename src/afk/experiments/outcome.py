@@ -16,9 +16,10 @@ from afk.envs.base import draw_pool
 from afk.envs.registry import make
 from afk.experiments.config import Config, read_config
 from afk.experiments.evaluate import CHUNK, Episodes, fresh_keys, play_agents, summarise
+from afk.experiments.log import Row, evaluation_of, final_evaluation, read_log
 from afk.experiments.run_record import CURVE, RunRecord, SeedRecord
 from afk.experiments.shelf import load_agent
-from afk.experiments.train import Row, evaluation_of, final_evaluation, read_log, stack
+from afk.experiments.train import stack
 from afk.learn.rollout import Play
 
 POINTS = 200  # of a curve, at most

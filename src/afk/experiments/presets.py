@@ -37,7 +37,7 @@ PRESETS: dict[str, dict[str, Any]] = {
             **_OURS,
         ),
         "chunk": 5,
-        "evaluate_every": 20,
+        "evaluate_every": 40,
     },
     "laptop": {
         "steps": 800_000,

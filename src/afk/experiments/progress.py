@@ -11,7 +11,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from afk.experiments.config import read_config
-from afk.experiments.train import Row, final_evaluation, read_log, train
+from afk.experiments.log import Row, final_evaluation, read_log
+from afk.experiments.train import train
 
 _LOOK_BACK = 3600.0  # seconds from which the time left is estimated: a chunk may take minutes
 

@@ -20,11 +20,12 @@ from rich.table import Table
 from afk.envs.registry import make
 from afk.experiments.claim import claim
 from afk.experiments.config import Config, read_config
+from afk.experiments.log import read_log
 from afk.experiments.outcome import make_record
 from afk.experiments.presets import preset
 from afk.experiments.progress import train_with_bar
 from afk.experiments.run_record import RunRecord, read_record, run_name, write_record
-from afk.experiments.train import read_log, start_run, train
+from afk.experiments.train import start_run, train
 
 SEEDS = (24, 42, 123, 321, 3407)  # the paper's
 FRESH_LEVELS = 1000
@@ -262,7 +263,8 @@ def _logged_seconds(folder: Path) -> float:
 
 
 def _compile(config: Config) -> None:
-    """Have a run's programs compiled and in the cache: start it elsewhere, and forget it."""
+    """Have a run's programs compiled and in the cache: start it elsewhere, evaluate it, and forget it."""
+    config = replace(config, evaluate_every=config.chunk)
     with TemporaryDirectory() as folder:
         start_run(config, Path(folder) / "run")
         next(train(Path(folder) / "run"))

@@ -14,7 +14,7 @@ A run is a folder, of one seed or of several that are trained side by side:
 Killed at any moment, a run goes on from its last state, and ends with the same parameters as if it had not.
 """
 
-import json
+import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -37,20 +37,20 @@ from afk.envs.qbabyai.cells import ACTIONS
 from afk.envs.qbabyai.environment import GridWorld
 from afk.experiments import checkpoint
 from afk.experiments.claim import CLAIM
-from afk.experiments.config import FINAL, Config, read_config
+from afk.experiments.config import Config, read_config
 from afk.experiments.evaluate import play_agents, summarise, summarise_by_task
-from afk.experiments.tensorboard import encode_events, event_rows
+from afk.experiments.log import Row, read_log, write_log
 from afk.learn import dqn, ppo
 from afk.learn.parallel import place, use_devices
 from afk.learn.ppo import Pace
 from afk.learn.rollout import Course, open_course, start_actors, tell_some
-from afk.records import write_json, write_whole
+from afk.records import write_json
 
-Row = dict[str, Any]
 Learner: TypeAlias = ppo.Learner | dqn.Learner
 # What a run's seed is split into.
 _LEVELS, _NETWORK, _TRAINING, _EVALUATION = range(4)
 _FIRST = "first.safetensors"
+_SAVE_SECONDS = 20  # between states that are saved: what is lost at most if a run is killed, and a chunk
 
 
 def start_run(config: Config, folder: Path, first: Agent | None = None) -> None:
@@ -84,7 +84,8 @@ def train(folder: Path, *, devices: int | None = None) -> Iterator[list[Row]]:
         devices: how many to use; all there are if not given.
 
     Yields:
-        The new lines of its log, one for each seed, once they are safe on disk.
+        The new lines of its log, one for each seed, once they are on disk. Where training stands is saved
+        now and then, when training is over, and when nobody wants more lines.
     """
     config = read_config(folder)
     for remains in folder.glob(".*.safetensors.*"):  # of a process that was killed as it wrote
@@ -101,6 +102,7 @@ def train(folder: Path, *, devices: int | None = None) -> Iterator[list[Row]]:
     run_chunk = Chunk(config, learner, mesh)
     trained = rows[-1]["training_seconds"] if rows else 0.0
     since = time.perf_counter() - (rows[-1]["seconds"] if rows else 0.0)
+    saved = -math.inf
     while _updates(learner) < config.updates:
         start = time.perf_counter()
         pace, courses = config.pace_at(_updates(learner)), draw_courses(config, _updates(learner))
@@ -115,9 +117,22 @@ def train(folder: Path, *, devices: int | None = None) -> Iterator[list[Row]]:
             row["steps_per_second"] = len(config.seeds) * row["steps"] / trained
         rows += new
         # The log first: a line too many is dropped on resuming, a line too few would be lost.
-        _write_log(folder, config, rows)
-        checkpoint.save(folder / "state.safetensors", learner, checkpoint.describe(config))
-        yield new
+        write_log(folder, rows)
+        is_due = time.perf_counter() - saved > _SAVE_SECONDS or _updates(learner) >= config.updates
+        if is_due:
+            _save(folder, config, learner)
+            saved = time.perf_counter()
+        try:
+            yield new
+        except GeneratorExit:
+            if not is_due:
+                _save(folder, config, learner)
+            raise
+
+
+def _save(folder: Path, config: Config, learner: Learner) -> None:
+    """Save where training stands."""
+    checkpoint.save(folder / "state.safetensors", learner, checkpoint.describe(config))
 
 
 def _read_first(config: Config, folder: Path) -> Agent | None:
@@ -156,27 +171,6 @@ def first_agent(config: Config, seed: int) -> Agent:
 def stack(trees: Sequence[Any]) -> Any:
     """Pytrees of arrays as one, with a leading axis."""
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
-
-
-def read_log(folder: Path) -> list[Row]:
-    """The lines of a run's log."""
-    path = folder / "log.jsonl"
-    try:
-        return list(map(json.loads, path.read_text().splitlines())) if path.exists() else []
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{path} cannot be read: {error}") from error
-
-
-def evaluation_of(row: Row, task: str) -> dict[str, Any]:
-    """What an evaluation came to on one task of a run."""
-    return row.get("evaluation_by_task", {}).get(task, row["evaluation"])
-
-
-def final_evaluation(rows: Sequence[Row], *, last: int = FINAL) -> dict[str, float]:
-    """The paper's final metric: the means over the last evaluations of a seed, ten if there are as many."""
-    evaluations = [row["evaluation"] for row in rows if "evaluation" in row][-last:]
-    measures = [name for name, value in evaluations[-1].items() if isinstance(value, float)]
-    return {name: sum(each[name] for each in evaluations) / len(evaluations) for name in measures}
 
 
 def _updates(learner: Learner) -> int:
@@ -245,6 +239,9 @@ def _run_chunk(config: Config, static: Any, arrays: Any, courses: Course, pace: 
         summed = jax.tree.map(lambda leaf: leaf.sum(0), episodes)
         return arrays, summed, jax.tree.map(lambda leaf: leaf.mean(0), losses)
 
+    if isinstance(settings, dqn.Settings):
+        # One after the other: a batch of texts fills a device, and most of its rows are read by their length.
+        return jax.lax.map(lambda each: run_seed(*each), (arrays, courses))
     return jax.vmap(run_seed)(arrays, courses)
 
 
@@ -308,13 +305,3 @@ def _keep_agents(folder: Path, config: Config, learner: Learner, rows: list[Row]
         for name in ("last", "best") if best else ("last",):
             path = folder / f"{name}-{seed}.safetensors"
             checkpoint.save(path, agent, checkpoint.describe(config, seed=seed))
-
-
-def _write_log(folder: Path, config: Config, rows: list[Row]) -> None:
-    """Write a log, whole, and what TensorBoard reads."""
-    write_whole(folder / "log.jsonl", "".join(json.dumps(row) + "\n" for row in rows).encode())
-    for seed in config.seeds:
-        events = folder / "tensorboard" / f"seed-{seed}" / "events.out.tfevents.0.afk"
-        events.parent.mkdir(parents=True, exist_ok=True)
-        # In place: TensorBoard keeps the file open. It can be made again from the log at any time.
-        events.write_bytes(encode_events(event_rows([row for row in rows if row["seed"] == seed])))
