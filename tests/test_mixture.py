@@ -15,7 +15,7 @@ from afk.envs.qbabyai.mixture import Mixture
 from afk.envs.qbabyai.solver import plan
 from afk.envs.qbabyai.state import State
 from afk.envs.qbabyai.tasks import Task
-from afk.envs.registry import find_grid_task, make, make_grid
+from afk.envs.registry import find_grid_task, make, make_grid, make_roomy
 from afk.experiments.evaluate import Episodes, summarise_by_task
 
 # One task for each way to succeed, and a world that is larger than theirs in height and width.
@@ -183,6 +183,14 @@ def test_equal_mixtures_share_what_is_compiled() -> None:
     assert env != turned and env != make(names[0]) and env.tasks == tuple(map(find_grid_task, names))
     assert env.name == "qbabyai/danger + qbabyai/open-door"
     assert make_grid(names[0]).task == find_grid_task(names[0])
+
+
+def test_a_roomy_world_has_the_levels_of_its_task_and_room_for_any() -> None:
+    roomy, plain = (draw_pool(world("qbabyai/open-door"), KEY, 6) for world in (make_roomy, make))
+    jax.tree.map(np.testing.assert_array_equal, roomy.observations, plain.observations)
+    assert roomy.states.grid.shape == (6, 19, 19) and plain.states.grid.shape == (6, 7, 13)
+    np.testing.assert_array_equal(roomy.states.grid[:, :7, :13], plain.states.grid)
+    assert make_roomy("qbabyai/danger") == make_roomy("qbabyai/danger") != make("qbabyai/danger")
 
 
 def test_a_task_that_is_named_twice_has_two_shares() -> None:

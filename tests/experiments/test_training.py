@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import equinox as eqx
@@ -18,7 +19,15 @@ from afk.experiments.log import final_evaluation, read_log
 from afk.experiments.presets import preset
 from afk.experiments.shelf import find_agent
 from afk.experiments.tensorboard import encode_events, event_rows
-from afk.experiments.train import first_agent, start_run, train
+from afk.experiments.train import (
+    _run_chunk,
+    draw_courses,
+    first_agent,
+    first_learner,
+    stack,
+    start_run,
+    train,
+)
 from afk.learn.ppo import Settings
 
 from .tiny_run import TINY
@@ -80,6 +89,16 @@ def test_a_mixture_is_evaluated_task_by_task(tmp_path: Path) -> None:
     assert tuple(parts) == tasks and [part["episodes"] for part in parts.values()] == [4, 4]
     assert row["evaluation"]["success"] == np.mean([part["success"] for part in parts.values()])
     assert find_agent(str(tmp_path), tasks[1:]).config.tasks == tasks
+
+
+def test_runs_on_any_task_are_one_program() -> None:
+    def program(task: str) -> str:
+        config = replace(TINY, tasks=(task,))
+        arrays, static = eqx.partition(stack([first_learner(config, 24)]), eqx.is_array)
+        run = jax.jit(partial(_run_chunk, config, static))
+        return run.lower(arrays, draw_courses(config, 0), config.pace_at(0)).as_text()
+
+    assert program("qbabyai/danger") == program("qbabyai/object-in-box+go-to-favorite")
 
 
 def test_what_tensorboard_reads_is_the_log(finished: Path) -> None:

@@ -55,6 +55,15 @@ def test_a_game_is_what_it_is_alone(number: int, bank: Bank) -> None:
     assert (ended.tally.good == ended.tally.wanted)[won].all()
 
 
+def test_a_roomy_world_has_the_games_of_its_task_and_room_for_any(bank: Bank) -> None:
+    small, *_, large = paper_tasks()
+    roomy, plain = TextMixture(small, bank=bank, beside=paper_tasks()), QTextWorld(small, bank)
+    pools = [draw_pool(env, KEY, 6) for env in (roomy, plain)]
+    jax.tree.map(np.testing.assert_array_equal, *(pool.observations for pool in pools))
+    assert [pool.states.place.shape for pool in pools] == [(6, large.things), (6, small.things)]
+    assert roomy != TextMixture(small, bank=bank)
+
+
 def test_a_single_game_is_of_any_task(bank: Bank) -> None:
     mixture = TextMixture(*paper_tasks(), bank=bank)
     states, _ = jax.jit(jax.vmap(mixture.reset))(jax.random.split(KEY, 64))

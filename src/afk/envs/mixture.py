@@ -40,7 +40,8 @@ class Mixed(Environment[StateT]):
     def draw_many(self, key: jax.Array, size: int) -> StateT:
         """Draw levels in bulk, each task's by itself; level i is of task i modulo the number of tasks."""
         share = -(-size // len(self.parts))
-        keys = jax.random.split(key, len(self.parts))
+        # By itself a task has the levels that it has without a mixture.
+        keys = jax.random.split(key, len(self.parts)) if len(self.parts) > 1 else key[None]
         # Side by side: each task has a program of its own, and compiling them in turn would take minutes.
         with ThreadPoolExecutor() as pool:
             drawn = list(pool.map(lambda part, key: part.draw_many(key, share), self.parts, keys))

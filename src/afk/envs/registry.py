@@ -10,7 +10,7 @@ from afk.envs.qbabyai.environment import GridWorld, QBabyAI
 from afk.envs.qbabyai.mixture import Mixture
 from afk.envs.qtextworld import tasks as qtextworld
 from afk.envs.qtextworld.environment import QTextWorld
-from afk.envs.qtextworld.mixture import TextMixture
+from afk.envs.qtextworld.mixture import TextMixture, is_alike
 
 Task: TypeAlias = qbabyai.Task | qtextworld.Task
 
@@ -42,12 +42,27 @@ def find_grid_task(name: str) -> qbabyai.Task:
 
 def make(*names: str) -> Environment[Any]:
     """The environment of that name; with several, levels of these tasks in turn, and one may come twice."""
-    tasks = [task for task in _find_some(names) if isinstance(task, qtextworld.Task)]
-    if not tasks:
-        return make_grid(*names)
-    if len(tasks) < len(names):
+    tasks = _find_some(names)
+    if len(tasks) > 1:
+        return _mix(tasks)
+    return QTextWorld(tasks[0]) if isinstance(tasks[0], qtextworld.Task) else QBabyAI(tasks[0])
+
+
+def make_roomy(*names: str) -> Environment[Any]:
+    """The same in a world that has room for the paper's tasks, so that they can share compiled programs."""
+    return _mix(_find_some(names), roomy=True)
+
+
+def _mix(tasks: Sequence[Task], *, roomy: bool = False) -> Environment[Any]:
+    """Tasks of one kind of world in turn."""
+    grids = [task for task in tasks if isinstance(task, qbabyai.Task)]
+    games = [task for task in tasks if isinstance(task, qtextworld.Task)]
+    if grids and games:
         raise ValueError("tasks of Q-BabyAI and of Q-TextWorld cannot be mixed")
-    return QTextWorld(tasks[0]) if len(tasks) == 1 else TextMixture(*tasks)
+    if grids:
+        return Mixture(*grids, beside=qbabyai.paper_tasks() if roomy else ())
+    fitting = [task for task in qtextworld.paper_tasks() if is_alike(task, games[0])]
+    return TextMixture(*games, beside=fitting if roomy else ())
 
 
 @overload
@@ -56,15 +71,19 @@ def make_grid(name: str, /) -> QBabyAI: ...
 def make_grid(*names: str) -> GridWorld: ...
 def make_grid(*names: str) -> GridWorld:
     """`make` for what only Q-BabyAI can do."""
-    tasks = [find_grid_task(task.name) for task in _find_some(names)]
+    tasks = [find_grid_task(name) for name in _check(names)]
     return QBabyAI(*tasks) if len(tasks) == 1 else Mixture(*tasks)
 
 
 def _find_some(names: Sequence[str]) -> list[Task]:
     """The tasks of these names; a ValueError if there are none."""
+    return [find_task(name) for name in _check(names)]
+
+
+def _check(names: Sequence[str]) -> Sequence[str]:
     if not names:
         raise ValueError("name at least one task; `afk tasks` lists them all")
-    return [find_task(name) for name in names]
+    return names
 
 
 def register(task: Task) -> None:

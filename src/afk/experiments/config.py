@@ -13,7 +13,7 @@ from afk.agents.notebook import NoteTaking, Similarity
 from afk.agents.variants import find_variant
 from afk.envs.base import Environment
 from afk.envs.qtextworld.tasks import Task as TextTask
-from afk.envs.registry import find_task, make
+from afk.envs.registry import find_task, make_roomy
 from afk.learn import dqn, ppo
 from afk.learn.ppo import Pace
 from afk.learn.replay import check_capacity
@@ -63,7 +63,7 @@ class Config:
     first: str = ""
 
     def __post_init__(self) -> None:
-        _make_play(make(*self.tasks), self.agent, Similarity(self.n_gram, self.alpha))
+        _make_play(make_roomy(*self.tasks), self.agent, Similarity(self.n_gram, self.alpha))
         different = len(set(self.seeds)) == len(self.seeds) > 0
         if not different or not all(0 <= seed < 2**32 for seed in self.seeds):
             raise ValueError(f"seeds are different numbers from 0 to below 2**32, not {self.seeds}")
@@ -97,7 +97,7 @@ class Config:
     @property
     def play(self) -> Play:
         """The fixed part of its loops."""
-        return _make_play(make(*self.tasks), self.agent, Similarity(self.n_gram, self.alpha))
+        return _make_play(make_roomy(*self.tasks), self.agent, Similarity(self.n_gram, self.alpha))
 
     def is_evaluated(self, updates: int) -> bool:
         """Whether there is an evaluation after so many updates."""

@@ -1,5 +1,7 @@
 """Q-BabyAI as a queryable environment."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 
@@ -35,11 +37,16 @@ class GridWorld(Environment[State]):
         self.name = " + ".join(task.name for task in tasks)
         self.max_steps = max(task.max_steps for task in tasks)
 
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What two worlds of a kind have in common if they are the same."""
+        return self.tasks
+
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.tasks == getattr(other, "tasks", None)
+        return type(self) is type(other) and self.identity == getattr(other, "identity", None)
 
     def __hash__(self) -> int:
-        return hash(self.tasks)
+        return hash(self.identity)
 
     def scatter(self, state: State, key: jax.Array) -> State:
         """The same level with the agent elsewhere; see `afk.envs.qbabyai.starts.scatter`."""

@@ -1,6 +1,8 @@
 """Several tasks of Q-BabyAI in one environment, all in worlds of one size."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import jax.numpy as jnp
 
@@ -18,12 +20,18 @@ class Mixture(Mixed[State], GridWorld):
         shape: the height and the width that hold the world of every task.
     """
 
-    def __init__(self, *tasks: Task) -> None:
+    def __init__(self, *tasks: Task, beside: Sequence[Task] = ()) -> None:
+        """A world for some tasks that would hold those `beside` them, too."""
         super().__init__(*tasks)
         self.parts = tuple(QBabyAI(task) for task in tasks)
         self.turns = len(tasks)
-        heights, widths = zip(*(task.plan.shape for task in tasks), strict=True)
+        heights, widths = zip(*(task.plan.shape for task in (*tasks, *beside)), strict=True)
         self.shape = (max(heights), max(widths))
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """See `GridWorld`."""
+        return self.tasks, self.shape
 
     def enlarge(self, state: State) -> State:
         """Put worlds, (..., height, width), into larger ones: walls on the right and below.

@@ -1,5 +1,6 @@
 """Q-TextWorld as a queryable environment."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import jax
@@ -43,24 +44,24 @@ class CookingGames(Environment[State]):
     no_answer = ("you won't find any", "cannot be cut nor cooked")
     sentence_length = MISSION_LENGTH
 
-    def __init__(self, *tasks: Task, bank: Bank | None = None) -> None:
-        self.tasks = tasks
+    def __init__(self, *tasks: Task, bank: Bank | None = None, beside: Sequence[Task] = ()) -> None:
+        """A world for games of some tasks that would hold those `beside` them, too."""
+        self.tasks, every = tasks, (*tasks, *beside)
         self.name = " + ".join(task.name for task in tasks)
-        self.max_steps = max(task.max_steps for task in tasks)
+        self.max_steps = max(task.max_steps for task in every)
         self.bank = load_bank() if bank is None else bank
-        self.vocabulary, self.book = _make_language(self.bank, any(task.cook for task in tasks))
-        self.action_sizes = (max(len(task.functions) for task in tasks), len(ADJECTIVES), len(NOUNS))
-        self._text_length = max(task.text_length for task in tasks)
-        self._ingredients = max(task.ingredients for task in tasks)
-        self._may_prepare = any(task.prepares for task in tasks)
+        self.vocabulary, self.book = _make_language(self.bank, any(task.cook for task in every))
+        self.action_sizes = (max(len(task.functions) for task in every), len(ADJECTIVES), len(NOUNS))
+        self._text_length = max(task.text_length for task in every)
+        self._ingredients = max(task.ingredients for task in every)
+        self._may_prepare = any(task.prepares for task in every)
+        self._identity = (tasks, frozenset(beside), self.bank)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, CookingGames) or type(self) is not type(other):
-            return False
-        return (self.tasks, self.bank) == (other.tasks, other.bank)
+        return type(self) is type(other) and self._identity == getattr(other, "_identity", None)
 
     def __hash__(self) -> int:
-        return hash((self.tasks, self.bank))
+        return hash(self._identity)
 
     def scatter(self, state: State, key: jax.Array) -> State:
         """The same game begun in the middle; see `afk.envs.qtextworld.starts.scatter`."""

@@ -1,5 +1,6 @@
 """Several tasks of Q-TextWorld in one environment, all with room for as many things."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import jax
@@ -11,6 +12,8 @@ from afk.envs.qtextworld.environment import CookingGames, QTextWorld
 from afk.envs.qtextworld.state import UNUSED, State
 from afk.envs.qtextworld.tasks import Task
 
+_ALIKE = ("functions", "furniture", "max_steps")  # what tasks have in common that are mixed
+
 
 class TextMixture(Mixed[State], CookingGames):
     """Tasks that are played side by side; they have the same verbs, as much furniture, as many steps.
@@ -19,14 +22,15 @@ class TextMixture(Mixed[State], CookingGames):
         things: how many things a game of any of them has at most.
     """
 
-    def __init__(self, *tasks: Task, bank: Bank | None = None) -> None:
-        super().__init__(*tasks, bank=bank)
-        for what in ("functions", "furniture", "max_steps"):
-            if len({getattr(task, what) for task in tasks}) > 1:
+    def __init__(self, *tasks: Task, bank: Bank | None = None, beside: Sequence[Task] = ()) -> None:
+        """A world for games of some tasks that would hold those `beside` them, too."""
+        super().__init__(*tasks, bank=bank, beside=beside)
+        for what in _ALIKE:
+            if len({getattr(task, what) for task in (*tasks, *beside)}) > 1:
                 raise ValueError(f"{self.name}: only tasks with the same {what} can be mixed")
         self.parts = tuple(QTextWorld(task, self.bank) for task in tasks)
         self.turns = len(tasks)
-        self.things = max(task.things for task in tasks)
+        self.things = max(task.things for task in (*tasks, *beside))
 
     def enlarge(self, state: State) -> State:
         """Add slots for things, after those that are there; nothing is in them."""
@@ -53,3 +57,8 @@ class TextMixture(Mixed[State], CookingGames):
             heat=pad(state.heat),
             asked=pad(state.asked),
         )
+
+
+def is_alike(task: Task, other: Task) -> bool:
+    """Whether two tasks can be mixed."""
+    return all(getattr(task, what) == getattr(other, what) for what in _ALIKE)
