@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.progress import track
 
 from afk.bench import describe_machine
-from afk.envs.registry import make
+from afk.envs.registry import make_roomy
 from afk.experiments.evaluate import play_agent, summarise
 from afk.experiments.shelf import SHIPPED, find_agent, play_on, shipped_tasks
 from afk.records import write_json
@@ -22,7 +22,7 @@ def main() -> None:
     rows = []
     for task in track(shipped_tasks(), "evaluating"):
         agent = find_agent(SHIPPED, (task,))
-        play = play_on(agent, make(task), name=SHIPPED)
+        play = play_on(agent, make_roomy(task), name=SHIPPED)
         played = play_agent(play, agent.network, episodes=EPISODES, seed=SEED)
         rows.append({"task": task, "agent": agent.config.agent, **summarise(played)})
     record = {"machine": describe_machine(), "seed": SEED, "tasks": rows}

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from afk.envs import registry
 from afk.envs.base import Batch, Pool, TimeStep, advance, draw_pool, start_batch
 from afk.envs.qbabyai import cells
 from afk.envs.qbabyai.clauses import Danger
@@ -15,8 +16,12 @@ from afk.envs.qbabyai.mixture import Mixture
 from afk.envs.qbabyai.solver import plan
 from afk.envs.qbabyai.state import State
 from afk.envs.qbabyai.tasks import Task
+from afk.envs.qtextworld import bank as bank_module
+from afk.envs.qtextworld.tasks import paper_tasks as text_tasks
 from afk.envs.registry import find_grid_task, make, make_grid, make_roomy
 from afk.experiments.evaluate import Episodes, summarise_by_task
+
+from .small_games import small_bank
 
 # One task for each way to succeed, and a world that is larger than theirs in height and width.
 SMALL = tuple(
@@ -191,6 +196,16 @@ def test_a_roomy_world_has_the_levels_of_its_task_and_room_for_any() -> None:
     assert roomy.states.grid.shape == (6, 19, 19) and plain.states.grid.shape == (6, 7, 13)
     np.testing.assert_array_equal(roomy.states.grid[:, :7, :13], plain.states.grid)
     assert make_roomy("qbabyai/danger") == make_roomy("qbabyai/danger") != make("qbabyai/danger")
+
+
+def test_tasks_of_ones_own_are_roomy_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    wide = Task("hall", FloorPlan(columns=3, room_size=9), (Danger(),))
+    stew = replace(text_tasks()[0], name="stew", furniture=1)
+    monkeypatch.setattr(bank_module, "_kept_bank", lambda path: small_bank())
+    for task in (wide, stew):
+        monkeypatch.setitem(registry._registered, task.name, task)
+    assert draw_pool(make_roomy("hall"), KEY, 2).states.grid.shape == (2, 19, 25)
+    assert make_roomy("stew").name == "stew"
 
 
 def test_a_task_that_is_named_twice_has_two_shares() -> None:

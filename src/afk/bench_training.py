@@ -13,7 +13,7 @@ from afk.bench import STEPS, describe_machine, measure, steps_loop
 from afk.experiments.config import Config
 from afk.experiments.train import Chunk, Learner, draw_courses, first_learner, stack
 from afk.learn import dqn, ppo
-from afk.learn.parallel import use_devices
+from afk.learn.parallel import side_by_side, use_devices
 from afk.learn.rollout import act, collect, decide, glance_at
 
 _CHUNK = 50  # updates in one call, at most
@@ -89,7 +89,7 @@ def _rollout(config: Config, learner: Learner, courses: Any) -> Any:
 
         return jax.lax.scan(step, actors, jax.random.split(key, settings.steps))
 
-    play = jax.jit(jax.vmap(one))
+    play = jax.jit(partial(side_by_side, one))
     return lambda key: play(arrays, actors, courses, jax.random.split(key, len(config.seeds)))
 
 

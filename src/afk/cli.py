@@ -153,18 +153,19 @@ def evaluate(
     """Play fresh levels of a task and print the paper's measures."""
     from rich.progress import track
 
-    from afk.envs.registry import make
+    from afk.envs.registry import make, make_roomy
     from afk.experiments.evaluate import POLICIES, play, play_agent, summarise
     from afk.experiments.shelf import find_agent, play_on
 
-    env = make(task)
     summary = {"agent": agent, "task": task, "seed": seed}
     if agent in POLICIES:
-        chunks = play(env, POLICIES[agent], episodes=episodes, seed=seed)
+        chunks = play(make(task), POLICIES[agent], episodes=episodes, seed=seed)
     else:
         found = find_agent(agent, (task,), any_task=any_task)
         summary |= {"variant": found.config.agent, "trained_with_seed": found.seed}
-        chunks = play_agent(play_on(found, env, name=agent), found.network, episodes=episodes, seed=seed)
+        # In the world that it was trained in, for which there is a program already.
+        play_there = play_on(found, make_roomy(task), name=agent)
+        chunks = play_agent(play_there, found.network, episodes=episodes, seed=seed)
     chunks = track(chunks, f"{agent} on {task}", console=Console(stderr=True), transient=True, total=None)
     summary |= summarise(chunks)
     if as_json:

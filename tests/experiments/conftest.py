@@ -1,5 +1,6 @@
 """What tests of runs share."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -11,13 +12,24 @@ from .tiny_run import TINY, train_apart
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """The folder of a run that nobody disturbed; the first process that wants it trains it for all."""
+def shared(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """A folder that all processes that test share."""
     own = tmp_path_factory.getbasetemp()
-    place = (own if worker_id == "master" else own.parent) / "finished"
-    folder = place / "whole"
-    with claim(place, wait=True):
+    return (own if worker_id == "master" else own.parent) / "runs"
+
+
+@pytest.fixture(scope="session")
+def environment(shared: Path) -> dict[str, str]:
+    """Of a process that shares its compiled programs with others."""
+    return os.environ | {"JAX_COMPILATION_CACHE_DIR": str(shared / "compiled")}
+
+
+@pytest.fixture(scope="session")
+def finished(shared: Path, environment: dict[str, str]) -> Path:
+    """The folder of a run that nobody disturbed; the first process that wants it trains it for all."""
+    folder = shared / "whole"
+    with claim(shared, wait=True):
         if not (folder / "state.safetensors").exists():
             start_run(TINY, folder)
-            train_apart(folder)
+            train_apart(folder, environment)
     return folder

@@ -9,6 +9,7 @@ from shutil import copytree
 import jax
 import numpy as np
 import pytest
+from jax.experimental.compilation_cache.compilation_cache import reset_cache
 from safetensors.numpy import load_file
 
 from afk.agents.text_agent import TextAgent
@@ -32,13 +33,17 @@ CHUNKS = 4
 
 
 @pytest.fixture(scope="module", autouse=True)
-def kept() -> Iterator[None]:
-    """A small bank as the one that is in the cache, and states after every chunk, for these tests only."""
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """For these tests only: a small bank as the kept one, a state after every chunk, programs in a cache."""
     bank, patch = small_bank(), pytest.MonkeyPatch()
     patch.setattr(bank_module, "_kept_bank", lambda path: bank)
     patch.setattr(train_module, "_SAVE_SECONDS", 0)
     config_module._make_play.cache_clear()
+    jax.config.update("jax_compilation_cache_dir", str(tmp_path_factory.mktemp("compiled")))
+    reset_cache()
     yield
+    jax.config.update("jax_compilation_cache_dir", None)
+    reset_cache()
     patch.undo()
     config_module._make_play.cache_clear()
 

@@ -66,9 +66,11 @@ for seed in map(int, sys.argv[2:]):
 
 
 @pytest.fixture(scope="module")
-def environment() -> dict[str, str]:
-    """Of processes with a cluster that is theirs alone."""
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Of processes that share their compiled programs, and a cluster that is theirs alone."""
     return os.environ | {
+        "JAX_COMPILATION_CACHE_DIR": str(tmp_path_factory.mktemp("compiled")),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN": secrets.token_hex(32),
         "RAY_USAGE_STATS_ENABLED": "0",

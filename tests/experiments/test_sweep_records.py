@@ -127,6 +127,7 @@ def test_how_far_a_sweep_is(tmp_path: Path) -> None:
 def test_a_worker_trains_on_the_devices_it_is_told_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path / "compiled"))
     monkeypatch.setenv("NPROC", "2")
     run = Run("laptop", "afk", ("qbabyai/danger",), seeds=(24,))
     start_run(run.config, tmp_path / run.name)

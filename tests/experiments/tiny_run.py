@@ -1,6 +1,5 @@
 """A run that takes seconds, and a process to train it in."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -27,7 +26,6 @@ list(train(Path(sys.argv[1])))
 """
 
 
-def train_apart(folder: Path, flags: str = "") -> None:
-    """Train in a process of its own, with more flags for XLA."""
-    environment = os.environ | {"XLA_FLAGS": f"{os.environ['XLA_FLAGS']} {flags}"}
+def train_apart(folder: Path, environment: dict[str, str]) -> None:
+    """Train in a process of its own."""
     subprocess.run([sys.executable, "-c", TRAIN, str(folder)], env=environment, check=True, timeout=300)

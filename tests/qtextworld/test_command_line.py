@@ -35,10 +35,11 @@ Run = Callable[..., Done]
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     """The command ``afk`` in this process, with what is typed into it."""
 
     def run(*arguments: str, typed: str = "") -> Done:
+        monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path))
         monkeypatch.setattr(sys, "argv", ["afk", *arguments])
         monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
         with pytest.raises(SystemExit) as stopped:

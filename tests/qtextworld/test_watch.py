@@ -120,10 +120,11 @@ def kept(bank: Bank, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable:
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable:
     """The command ``afk`` in this process: its exit code, and what it wrote to either stream."""
 
     def run(*arguments: str) -> tuple[object, str, str]:
+        monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path))
         monkeypatch.setattr(sys, "argv", ["afk", *arguments])
         with pytest.raises(SystemExit) as stopped:
             cli.main()

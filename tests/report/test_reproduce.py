@@ -12,10 +12,11 @@ import pytest
 
 from afk.agents.agent import Size
 from afk.cli import app
+from afk.envs.registry import make
 from afk.experiments import presets, study
 from afk.experiments.evaluate import play_agent, summarise
 from afk.experiments.run_record import read_record, short_name, write_record
-from afk.experiments.shelf import load_agent
+from afk.experiments.shelf import load_agent, play_on
 from afk.learn.ppo import Settings
 from afk.report.archive import read_archive
 from afk.report.choice import GRID_TASKS, TEXT_TASKS
@@ -266,7 +267,8 @@ def test_what_is_missing_is_trained_and_shown(
     assert row["task"] == "S" and row["query"]["values"] == pytest.approx(success)
 
     agent = load_agent(runs / "tiny--query--S" / "last-7.safetensors")
-    alone = summarise(play_agent(agent.config.play, agent.network, episodes=8, seed=7))
+    play = play_on(agent, make("qbabyai/danger"), name="it")
+    alone = summarise(play_agent(play, agent.network, episodes=8, seed=7))
     fresh = record.seeds[1].fresh["qbabyai/danger"]
     assert {name: fresh[name] for name in alone} == alone, "as `afk eval` finds it"
     assert len(fresh["query_histogram"]) - 1 <= 49 and sum(fresh["query_histogram"]) == 8

@@ -88,13 +88,18 @@ class Attention(eqx.Module):
 def _gather(query: jax.Array, key: jax.Array, value: jax.Array, mask: jax.Array) -> jax.Array:
     """What tokens of P, (n, |P|, width), find in those of Q, (n, |Q|, width) each with its mask."""
     heads = (each.reshape(*each.shape[:2], HEADS, -1) for each in (query, key, value))
-    # The weights of all pairs of tokens are never written by cuDNN, which takes numbers of half precision.
-    quick = jax.default_backend() == "gpu" and query.dtype == jnp.bfloat16
     lengths = jnp.maximum(mask.sum(1, dtype=jnp.int32), 1)
     gathered = jax.nn.dot_product_attention(
-        *heads, key_value_seq_lengths=lengths, implementation="cudnn" if quick else None
+        *heads, key_value_seq_lengths=lengths, implementation="cudnn" if _suits_cudnn(query) else None
     )
     return gathered.reshape(query.shape)
+
+
+def _suits_cudnn(query: jax.Array) -> bool:
+    """Whether cuDNN computes attention here: without ever writing the weights of all pairs of tokens."""
+    device = jax.devices()[0]
+    is_new = device.device_kind.startswith("NVIDIA") and float(device.compute_capability) >= 8
+    return is_new and query.dtype == jnp.bfloat16 and query.shape[-1] // HEADS % 8 == 0
 
 
 def _gather_from_few(query: jax.Array, key: jax.Array, value: jax.Array, mask: jax.Array) -> jax.Array:

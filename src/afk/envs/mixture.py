@@ -32,6 +32,9 @@ class Mixed(Environment[StateT]):
 
         A task of which few draws are sound would come too rarely if it were drawn anew with every level.
         """
+        if len(self.parts) == 1:  # by itself a task has the levels that it has without a mixture
+            state, sound = self.parts[0].draw(key)
+            return self.enlarge(state), sound
         task_key, level_key = jax.random.split(key)
         task = jax.random.randint(task_key, (), 0, len(self.parts))
         draws = [lambda key, part=part: self.enlarge(part.reset(key)[0]) for part in self.parts]
@@ -40,7 +43,6 @@ class Mixed(Environment[StateT]):
     def draw_many(self, key: jax.Array, size: int) -> StateT:
         """Draw levels in bulk, each task's by itself; level i is of task i modulo the number of tasks."""
         share = -(-size // len(self.parts))
-        # By itself a task has the levels that it has without a mixture.
         keys = jax.random.split(key, len(self.parts)) if len(self.parts) > 1 else key[None]
         # Side by side: each task has a program of its own, and compiling them in turn would take minutes.
         with ThreadPoolExecutor() as pool:

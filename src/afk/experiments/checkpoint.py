@@ -59,7 +59,7 @@ def load(path: Path, like: Tree, config: Config | None = None) -> Tree:
     odd += [name for name in found if name not in wanted]
     if odd:
         raise ValueError(
-            f"the checkpoint {path} is of another task, agent or size: {', '.join(odd[:2])} differs"
+            f"the checkpoint {path} is of another task, agent, size or version: {', '.join(odd[:2])} differs"
         )
     if config is not None:
         _check_same(path, config, Config.from_json(found_description.get("config", {})))

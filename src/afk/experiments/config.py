@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from afk.agents.agent import Size
 from afk.agents.notebook import NoteTaking, Similarity
 from afk.agents.variants import find_variant
+from afk.checks import check_counts
 from afk.envs.base import Environment
 from afk.envs.qtextworld.tasks import Task as TextTask
 from afk.envs.registry import find_task, make_roomy
@@ -39,7 +40,7 @@ class Config:
         levels: levels in the pool of each seed.
         scattered: the share of training levels where the agent starts elsewhere; see `scatter`.
         told: the share of training levels that begin with some answers known; see `tell_some`.
-        chunk: updates between two looks at the run: fresh levels, a line in the log, a checkpoint.
+        chunk: updates between two looks at the run: fresh levels, a line in the log.
         evaluate_every: updates between two evaluations; a multiple of `chunk`. The last ones, which the final
             metric is the mean of, come at the end of training, after every chunk.
         evaluation_episodes: episodes of each.
@@ -67,9 +68,7 @@ class Config:
         different = len(set(self.seeds)) == len(self.seeds) > 0
         if not different or not all(0 <= seed < 2**32 for seed in self.seeds):
             raise ValueError(f"seeds are different numbers from 0 to below 2**32, not {self.seeds}")
-        for name in ("steps", "levels", "chunk", "evaluate_every", "evaluation_episodes"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is at least 1, not {getattr(self, name)}")
+        check_counts(self, "steps", "levels", "chunk", "evaluate_every", "evaluation_episodes")
         for name in ("scattered", "told"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is a share from 0 to 1, not {getattr(self, name)}")

@@ -19,6 +19,7 @@ from afk.envs.qbabyai.state import State
 from afk.envs.qbabyai.tasks import paper_tasks
 from afk.envs.qtextworld import solver as text_solver
 from afk.envs.qtextworld.environment import CookingGames
+from afk.learn.parallel import side_by_side
 from afk.learn.rollout import Actors, Play, act, open_course, start_actors
 
 CHUNK = 500  # episodes played at once
@@ -158,8 +159,11 @@ def _play_agents(
     play: Play, agents: Agent, pools: Pool[State], keys: jax.Array
 ) -> tuple[Episodes, jax.Array]:
     """The same on the device, and whether each agent's values were numbers."""
+    arrays, static = eqx.partition(agents, eqx.is_array)
 
-    def play_one(agent: Agent, pool: Pool[State], key: jax.Array) -> tuple[Episodes, jax.Array]:
+    def play_one(arrays: Any, pool: Pool[State], key: jax.Array) -> tuple[Episodes, jax.Array]:
+        agent = eqx.combine(arrays, static)
+
         def step(carry: _Carry) -> _Carry:
             actors, ended, over, sound, key = carry
             key, act_key = jax.random.split(key)
@@ -173,7 +177,7 @@ def _play_agents(
         _, ended, _, sound, _ = jax.lax.while_loop(lambda carry: ~carry[2].all(), step, carry)
         return ended, sound
 
-    return eqx.filter_vmap(play_one)(agents, pools, keys)
+    return side_by_side(play_one, arrays, pools, keys)
 
 
 def summarise_by_task(episodes: Episodes, tasks: Sequence[str]) -> dict[str, dict[str, Any]]:

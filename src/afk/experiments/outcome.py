@@ -13,7 +13,7 @@ from afk.agents.agent import Agent
 from afk.agents.variants import find_variant
 from afk.bench import describe_machine
 from afk.envs.base import draw_pool
-from afk.envs.registry import make
+from afk.envs.registry import make_roomy
 from afk.experiments.config import Config, read_config
 from afk.experiments.evaluate import CHUNK, Episodes, fresh_keys, play_agents, summarise
 from afk.experiments.log import Row, evaluation_of, final_evaluation, read_log
@@ -72,7 +72,7 @@ def make_record(
 
 def _play(config: Config, task: str) -> Play:
     """How the agents of a run play one task; what they were trained with is compiled already."""
-    return config.play if config.tasks == (task,) else replace(config.play, env=make(task))
+    return config.play if config.tasks == (task,) else replace(config.play, env=make_roomy(task))
 
 
 def _evaluate(play: Play, agents: Agent, seeds: Sequence[int], levels: int) -> list[dict[str, Any]]:

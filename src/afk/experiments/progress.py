@@ -3,7 +3,7 @@
 import shlex
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import FrameType
 
@@ -22,7 +22,7 @@ def train_with_bar(
 ) -> bool:
     """Train the run of a folder under a progress bar.
 
-    At Ctrl-C it goes on until the next checkpoint; at the second one it stops dead.
+    At Ctrl-C it goes on to the end of the chunk, and is saved; at the second one it stops dead.
 
     Args:
         folder: of the run.
@@ -41,12 +41,14 @@ def train_with_bar(
     bar = Progress(*columns, console=console, speed_estimate_period=_LOOK_BACK)
     with bar, _catch_interrupt(console) as interrupted:
         task = bar.add_task("", total=total, measures="compiling")
-        for rows in train(folder, devices=devices):
-            bar.update(task, completed=rows[0]["steps"], measures=_measures(rows, total))
-            if until is not None and min(_success(row) for row in rows) >= until:
-                return True
-            if interrupted():
-                return rows[0]["updates"] >= config.updates
+        # Closed here: where training stands is saved then, which may fail and must be heard of.
+        with closing(train(folder, devices=devices)) as chunks:
+            for rows in chunks:
+                bar.update(task, completed=rows[0]["steps"], measures=_measures(rows, total))
+                if until is not None and min(_success(row) for row in rows) >= until:
+                    return True
+                if interrupted():
+                    return rows[0]["updates"] >= config.updates
     return True
 
 
@@ -96,7 +98,7 @@ def _catch_interrupt(console: Console) -> Iterator[Callable[[], bool]]:
     def note(number: int, frame: FrameType | None) -> None:
         pressed.append(number)
         signal.signal(signal.SIGINT, before)
-        console.print("stopping at the next checkpoint; once more to stop at once")
+        console.print("stopping soon, with everything saved; once more to stop at once")
 
     before = signal.signal(signal.SIGINT, note)
     try:

@@ -1,4 +1,4 @@
-"""Training: chunks of updates on the device; between them fresh levels, lines in the log, a checkpoint.
+"""Training: chunks of updates on the device; between them fresh levels, lines in the log, at times a state.
 
 A run is a folder, of one seed or of several that are trained side by side:
 
@@ -16,7 +16,7 @@ Killed at any moment, a run goes on from its last state, and ends with the same 
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -41,7 +41,7 @@ from afk.experiments.config import Config, read_config
 from afk.experiments.evaluate import play_agents, summarise, summarise_by_task
 from afk.experiments.log import Row, read_log, write_log
 from afk.learn import dqn, ppo
-from afk.learn.parallel import place, use_devices
+from afk.learn.parallel import place, side_by_side, use_devices
 from afk.learn.ppo import Pace
 from afk.learn.rollout import Course, open_course, start_actors, tell_some
 from afk.records import write_json
@@ -76,7 +76,7 @@ def start_run(config: Config, folder: Path, first: Agent | None = None) -> None:
     write_json(folder / "config.json", config.to_json())
 
 
-def train(folder: Path, *, devices: int | None = None) -> Iterator[list[Row]]:
+def train(folder: Path, *, devices: int | None = None) -> Generator[list[Row]]:
     """Train the run of a folder from where it stands.
 
     Args:
@@ -96,7 +96,10 @@ def train(folder: Path, *, devices: int | None = None) -> Iterator[list[Row]]:
     if (folder / "state.safetensors").exists():
         learner = checkpoint.load(folder / "state.safetensors", learner, config)
     learner = replace(place(learner, mesh), actors=place(learner.actors, mesh, axis=1))
-    rows = [row for row in read_log(folder) if row["updates"] <= _updates(learner)]
+    logged = read_log(folder)
+    rows = [row for row in logged if row["updates"] <= _updates(learner)]
+    if len(rows) < len(logged):
+        write_log(folder, rows)
     if _updates(learner) >= config.updates:
         return
     run_chunk = Chunk(config, learner, mesh)
@@ -239,10 +242,7 @@ def _run_chunk(config: Config, static: Any, arrays: Any, courses: Course, pace: 
         summed = jax.tree.map(lambda leaf: leaf.sum(0), episodes)
         return arrays, summed, jax.tree.map(lambda leaf: leaf.mean(0), losses)
 
-    if isinstance(settings, dqn.Settings):
-        # One after the other: a batch of texts fills a device, and most of its rows are read by their length.
-        return jax.lax.map(lambda each: run_seed(*each), (arrays, courses))
-    return jax.vmap(run_seed)(arrays, courses)
+    return side_by_side(run_seed, arrays, courses)
 
 
 def _describe(config: Config, learner: Learner, episodes: Any, losses: Any) -> list[Row]:

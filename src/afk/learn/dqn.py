@@ -11,6 +11,7 @@ import optax
 
 from afk.agents.reading import Reading
 from afk.agents.text_reader import TextReader, best_value, value_of
+from afk.checks import check_counts
 from afk.learn.parallel import spread
 from afk.learn.ppo import Pace
 from afk.learn.replay import Ending, Replay, Step, Transitions, add, draw, empty_replay
@@ -59,9 +60,7 @@ class Settings:
     half_precision: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("environments", "steps", "batch", "capacity", "multi_step", "target_every"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is at least 1, not {getattr(self, name)}")
+        check_counts(self, "environments", "steps", "batch", "capacity", "multi_step", "target_every")
         for name, value in vars(self).items():
             if not 0 <= value < math.inf:
                 raise ValueError(f"{name} is a number from 0 on, not {value}")

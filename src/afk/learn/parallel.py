@@ -3,7 +3,8 @@
 Programs mean the same on one device and on many; only where their arrays lie differs.
 """
 
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import jax
 import numpy as np
@@ -38,6 +39,17 @@ def spread(tree: Tree) -> Tree:
     if jax.sharding.get_abstract_mesh().empty:
         return tree
     return jax.lax.with_sharding_constraint(tree, PartitionSpec(_DEVICES))
+
+
+def side_by_side(function: Callable[..., Tree], *stacked: Any) -> Tree:
+    """A function of pytrees, for each of those that are stacked along a leading axis: under `jax.vmap`.
+
+    For one alone it is called as it is: under `jax.vmap`, both ways of a `cond` would be computed.
+    """
+    if len(jax.tree.leaves(stacked)[0]) > 1:
+        return jax.vmap(function)(*stacked)
+    alone = function(*jax.tree.map(lambda leaf: leaf[0], stacked))
+    return jax.tree.map(lambda leaf: leaf[None], alone)
 
 
 def place(tree: Tree, mesh: Mesh, *, axis: int | None = None) -> Tree:

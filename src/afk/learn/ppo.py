@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import optax
 
 from afk.agents.agent import Agent
+from afk.checks import check_counts
 from afk.learn.parallel import spread
 from afk.learn.rollout import Actors, Course, Episodes, Experience, Play, collect, decide, glance_at
 
@@ -65,9 +66,7 @@ class Settings:
     half_precision: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("environments", "steps", "bptt", "minibatches", "epochs"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is at least 1, not {getattr(self, name)}")
+        check_counts(self, "environments", "steps", "bptt", "minibatches", "epochs")
         for name, value in vars(self).items():
             if isinstance(value, float) and not 0 <= value < math.inf:
                 raise ValueError(f"{name} is a number from 0 on, not {value}")

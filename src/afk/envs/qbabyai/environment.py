@@ -36,17 +36,13 @@ class GridWorld(Environment[State]):
         self.tasks = tasks
         self.name = " + ".join(task.name for task in tasks)
         self.max_steps = max(task.max_steps for task in tasks)
-
-    @property
-    def identity(self) -> tuple[Any, ...]:
-        """What two worlds of a kind have in common if they are the same."""
-        return self.tasks
+        self._identity: tuple[Any, ...] = tasks
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.identity == getattr(other, "identity", None)
+        return type(self) is type(other) and self._identity == getattr(other, "_identity", None)
 
     def __hash__(self) -> int:
-        return hash(self.identity)
+        return hash(self._identity)
 
     def scatter(self, state: State, key: jax.Array) -> State:
         """The same level with the agent elsewhere; see `afk.envs.qbabyai.starts.scatter`."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import jax.numpy as jnp
 
@@ -27,11 +26,7 @@ class Mixture(Mixed[State], GridWorld):
         self.turns = len(tasks)
         heights, widths = zip(*(task.plan.shape for task in (*tasks, *beside)), strict=True)
         self.shape = (max(heights), max(widths))
-
-    @property
-    def identity(self) -> tuple[Any, ...]:
-        """See `GridWorld`."""
-        return self.tasks, self.shape
+        self._identity = (tasks, self.shape)
 
     def enlarge(self, state: State) -> State:
         """Put worlds, (..., height, width), into larger ones: walls on the right and below.
