@@ -5,6 +5,7 @@ Requests name agents by what is listed here, and no path is ever made of a name 
 
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import Any, Generic, TypeVar
@@ -138,7 +139,7 @@ class Library:
 
 def play_by_hand(task: str) -> Play:
     """A task as a person or a plan plays it, with a notebook like the agent's."""
-    return preset("laptop", [task]).play
+    return replace(preset("laptop", [task]).play, env=make(task))
 
 
 def _checkpoints_at(path: Path) -> dict[str, Path]:
