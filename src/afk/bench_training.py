@@ -10,8 +10,9 @@ import jax
 import jax.numpy as jnp
 
 from afk.bench import STEPS, describe_machine, measure, steps_loop
+from afk.experiments.chunk import Chunk, Learner
 from afk.experiments.config import Config
-from afk.experiments.train import Chunk, Learner, draw_courses, first_learner, stack
+from afk.experiments.train import draw_courses, first_learners
 from afk.learn import dqn, ppo
 from afk.learn.parallel import side_by_side, use_devices
 from afk.learn.rollout import act, collect, decide, glance_at
@@ -29,7 +30,7 @@ def bench_training(config: Config, *, seconds: float) -> dict[str, Any]:
     chunk = min(config.chunk, _CHUNK)
     config = replace(config, chunk=chunk, evaluate_every=chunk)
     settings, seeds = config.settings, len(config.seeds)
-    learner = stack([first_learner(config, seed) for seed in config.seeds])
+    learner = first_learners(config)
     courses = draw_courses(config, 0)
     per_update = seeds * settings.steps_per_update
     rollout, _ = measure(_rollout(config, learner, courses), seconds)
@@ -96,7 +97,7 @@ def _rollout(config: Config, learner: Learner, courses: Any) -> Any:
 def _updates(config: Config, learner: Learner, courses: Any, seconds: float) -> tuple[float, float]:
     """The time of an update in a chunk of them, and that of compiling."""
     mesh = use_devices(1, config.settings.environments)
-    chunk, pace = Chunk(config, learner, mesh), config.pace_at(0)
+    chunk, pace = Chunk(config, learner, courses, mesh), config.pace_at(0)
     state = learner
 
     def go_on(key: jax.Array) -> Any:

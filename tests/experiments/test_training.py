@@ -1,6 +1,7 @@
 """Runs: what they leave behind, how they go on, and how they refuse."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,9 +11,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.experimental.compilation_cache.compilation_cache import reset_cache
 
 from afk.agents.agent import Size
 from afk.agents.grid_agent import GridAgent
+from afk.experiments.chunk import _run_chunk
 from afk.experiments.config import read_config
 from afk.experiments.evaluate import play_agent
 from afk.experiments.log import final_evaluation, read_log
@@ -20,7 +23,7 @@ from afk.experiments.presets import preset
 from afk.experiments.shelf import find_agent
 from afk.experiments.tensorboard import encode_events, event_rows
 from afk.experiments.train import (
-    _run_chunk,
+    compile_run,
     draw_courses,
     first_agent,
     first_learner,
@@ -99,6 +102,36 @@ def test_runs_on_any_task_are_one_program() -> None:
         return run.lower(arrays, draw_courses(config, 0), config.pace_at(0)).as_text()
 
     assert program("qbabyai/danger") == program("qbabyai/object-in-box+go-to-favorite")
+
+
+@pytest.fixture
+def compiled(tmp_path: Path) -> Iterator[Path]:
+    """A cache of compiled programs for one test, which keeps all of them."""
+    own = {
+        "jax_compilation_cache_dir": str(tmp_path / "compiled"),
+        "jax_persistent_cache_min_compile_time_secs": 0,
+    }
+    before = {name: getattr(jax.config, name) for name in own}
+    for name, value in own.items():
+        jax.config.update(name, value)
+    reset_cache()
+    yield tmp_path / "compiled"
+    for name, value in before.items():
+        jax.config.update(name, value)
+    reset_cache()
+
+
+def test_what_was_compiled_ahead_is_not_compiled_again(compiled: Path, tmp_path: Path) -> None:
+    def programs() -> list[str]:
+        names = sorted(path.name for path in compiled.glob("*-cache"))
+        return [name for name in names if name.startswith(("jit__play_agents-", "jit__run_chunk-"))]
+
+    config = replace(TINY, tasks=("qbabyai/open-door",), seeds=(7,), steps=320)
+    compile_run(config)
+    ahead = programs()
+    start_run(config, tmp_path / "run")
+    list(train(tmp_path / "run"))
+    assert len(ahead) == 2 and programs() == ahead
 
 
 def test_what_tensorboard_reads_is_the_log(finished: Path) -> None:

@@ -154,6 +154,12 @@ def play_agents(play: Play, agents: Agent, pools: Pool[State], keys: jax.Array) 
     return Episodes(*episodes)
 
 
+def compile_play(play: Play, agents: Agent, pools: Pool[State], keys: jax.Array) -> None:
+    """Compile what `play_agents` would, for the cache of compiled programs; nothing is played."""
+    program = _play_agents.lower(play, agents, pools, keys)  # pyright: ignore[reportFunctionMemberAccess]
+    program.compile()
+
+
 @eqx.filter_jit
 def _play_agents(
     play: Play, agents: Agent, pools: Pool[State], keys: jax.Array

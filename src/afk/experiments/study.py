@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from concurrent import futures
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import jax
@@ -25,7 +24,7 @@ from afk.experiments.outcome import make_record
 from afk.experiments.presets import preset
 from afk.experiments.progress import train_with_bar
 from afk.experiments.run_record import RunRecord, read_record, run_name, write_record
-from afk.experiments.train import start_run, train
+from afk.experiments.train import compile_run, start_run
 
 SEEDS = (24, 42, 123, 321, 3407)  # the paper's
 FRESH_LEVELS = 1000
@@ -103,9 +102,9 @@ def do_study(
     compilers = futures.ThreadPoolExecutor(_COMPILERS)
     try:
         # The first by itself: nothing can train before it is there, and several at once take longer each.
-        compiled = [compilers.submit(_compile, config) for _, config in waiting[:1] if ahead]
+        compiled = [compilers.submit(compile_run, config) for _, config in waiting[:1] if ahead]
         futures.wait(compiled)
-        compiled += [compilers.submit(_compile, config) for _, config in waiting[1:] if ahead]
+        compiled += [compilers.submit(compile_run, config) for _, config in waiting[1:] if ahead]
         for number, (run, config) in enumerate(waiting):
             futures.wait(compiled[number : number + 1])
             console.print(f"run {number + 1} of {len(waiting)}: {run.name}", markup=False, highlight=False)
@@ -260,11 +259,3 @@ def _train_and_evaluate(
 def _logged_seconds(folder: Path) -> float:
     rows = read_log(folder)
     return rows[-1]["seconds"] if rows else 0.0
-
-
-def _compile(config: Config) -> None:
-    """Have a run's programs compiled and in the cache: start it elsewhere, evaluate it, and forget it."""
-    config = replace(config, evaluate_every=config.chunk)
-    with TemporaryDirectory() as folder:
-        start_run(config, Path(folder) / "run")
-        next(train(Path(folder) / "run"))

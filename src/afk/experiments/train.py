@@ -18,9 +18,9 @@ import math
 import time
 from collections.abc import Generator, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -32,21 +32,20 @@ from afk.agents.grid_agent import GridAgent
 from afk.agents.plus_agent import PlusAgent
 from afk.agents.text_agent import TextAgent
 from afk.agents.text_reader import TextReader
-from afk.envs.base import draw_pool, pool_of, scatter_share
+from afk.envs.base import Pool, draw_pool, pool_of, scatter_share
 from afk.envs.qbabyai.cells import ACTIONS
 from afk.envs.qbabyai.environment import GridWorld
 from afk.experiments import checkpoint
+from afk.experiments.chunk import Chunk, Learner
 from afk.experiments.claim import CLAIM
 from afk.experiments.config import Config, read_config
-from afk.experiments.evaluate import play_agents, summarise, summarise_by_task
+from afk.experiments.evaluate import compile_play, play_agents, summarise, summarise_by_task
 from afk.experiments.log import Row, read_log, write_log
 from afk.learn import dqn, ppo
-from afk.learn.parallel import place, side_by_side, use_devices
-from afk.learn.ppo import Pace
+from afk.learn.parallel import place, use_devices
 from afk.learn.rollout import Course, open_course, start_actors, tell_some
 from afk.records import write_json
 
-Learner: TypeAlias = ppo.Learner | dqn.Learner
 # What a run's seed is split into.
 _LEVELS, _NETWORK, _TRAINING, _EVALUATION = range(4)
 _FIRST = "first.safetensors"
@@ -91,18 +90,17 @@ def train(folder: Path, *, devices: int | None = None) -> Generator[list[Row]]:
     for remains in folder.glob(".*.safetensors.*"):  # of a process that was killed as it wrote
         remains.unlink()
     mesh = use_devices(devices, config.settings.environments)
-    first = _read_first(config, folder)
-    learner = stack([first_learner(config, seed, first) for seed in config.seeds])
+    learner = first_learners(config, _read_first(config, folder))
     if (folder / "state.safetensors").exists():
         learner = checkpoint.load(folder / "state.safetensors", learner, config)
-    learner = replace(place(learner, mesh), actors=place(learner.actors, mesh, axis=1))
+    learner = _spread(learner, mesh)
     logged = read_log(folder)
     rows = [row for row in logged if row["updates"] <= _updates(learner)]
     if len(rows) < len(logged):
         write_log(folder, rows)
     if _updates(learner) >= config.updates:
         return
-    run_chunk = Chunk(config, learner, mesh)
+    run_chunk = Chunk(config, learner, draw_courses(config, _updates(learner)), mesh)
     trained = rows[-1]["training_seconds"] if rows else 0.0
     since = time.perf_counter() - (rows[-1]["seconds"] if rows else 0.0)
     saved = -math.inf
@@ -133,6 +131,19 @@ def train(folder: Path, *, devices: int | None = None) -> Generator[list[Row]]:
             raise
 
 
+def compile_run(config: Config) -> None:
+    """Compile what a new run will, for the cache of compiled programs; nothing is played."""
+    mesh = use_devices(None, config.settings.environments)
+    learner = _spread(first_learners(config), mesh)
+    Chunk(config, learner, draw_courses(config, 0), mesh)
+    compile_play(config.play, learner.agent, *_evaluation_levels(config, learner))
+
+
+def _spread(learner: Learner, mesh: Mesh) -> Learner:
+    """Put learners on the devices: the network on each, episodes spread over them."""
+    return replace(place(learner, mesh), actors=place(learner.actors, mesh, axis=1))
+
+
 def _save(folder: Path, config: Config, learner: Learner) -> None:
     """Save where training stands."""
     checkpoint.save(folder / "state.safetensors", learner, checkpoint.describe(config))
@@ -146,6 +157,11 @@ def _read_first(config: Config, folder: Path) -> Agent | None:
     if checkpoint.digest(agent) != config.first:
         raise ValueError(f"{folder / _FIRST} is not the agent that this run begins with")
     return agent
+
+
+def first_learners(config: Config, agent: Agent | None = None) -> Learner:
+    """Where training starts with every seed: the same with a leading axis."""
+    return stack([first_learner(config, seed, agent) for seed in config.seeds])
 
 
 def first_learner(config: Config, seed: int, agent: Agent | None = None) -> Learner:
@@ -202,49 +218,6 @@ def draw_courses(config: Config, updates: int) -> Course:
     return stack([_course(config, seed, updates) for seed in config.seeds])
 
 
-class Chunk:
-    """A compiled function that does some updates; episodes come back summed and losses averaged.
-
-    Attributes:
-        compile_seconds: what compiling it took.
-    """
-
-    def __init__(self, config: Config, learner: Learner, mesh: Mesh) -> None:
-        arrays, self._static = eqx.partition(learner, eqx.is_array)
-        shardings = jax.tree.map(lambda leaf: leaf.sharding, arrays)
-        run = jax.jit(
-            partial(_run_chunk, config, self._static), donate_argnums=0, out_shardings=(shardings, None, None)
-        )
-        start = time.perf_counter()
-        with jax.set_mesh(mesh):
-            courses = draw_courses(config, _updates(learner))
-            self._compiled = run.lower(arrays, courses, config.pace_at(0)).compile()
-        self.compile_seconds = time.perf_counter() - start
-
-    def __call__(self, learner: Learner, courses: Course, pace: Pace) -> tuple[Learner, Any, Any]:
-        """The learners after a chunk, what their episodes amounted to, and their losses."""
-        arrays, episodes, losses = self._compiled(eqx.filter(learner, eqx.is_array), courses, pace)
-        return eqx.combine(arrays, self._static), episodes, losses
-
-
-def _run_chunk(config: Config, static: Any, arrays: Any, courses: Course, pace: Pace) -> tuple[Any, Any, Any]:
-    """A chunk of updates for all seeds."""
-    settings = config.settings
-    update: Any = dqn.update if isinstance(settings, dqn.Settings) else ppo.update
-
-    def run_seed(arrays: Any, course: Course) -> tuple[Any, Any, Any]:
-        def body(arrays: Any, _: None) -> tuple[Any, Any]:
-            learner = eqx.combine(arrays, static)
-            learner, episodes, losses = update(config.play, settings, learner, course, pace)
-            return eqx.filter(learner, eqx.is_array), (episodes, losses)
-
-        arrays, (episodes, losses) = jax.lax.scan(body, arrays, length=config.chunk)
-        summed = jax.tree.map(lambda leaf: leaf.sum(0), episodes)
-        return arrays, summed, jax.tree.map(lambda leaf: leaf.mean(0), losses)
-
-    return side_by_side(run_seed, arrays, courses)
-
-
 def _describe(config: Config, learner: Learner, episodes: Any, losses: Any) -> list[Row]:
     """New lines of the log."""
     sums, losses = jax.device_get((vars(episodes), losses._asdict()))
@@ -276,18 +249,23 @@ def _describe(config: Config, learner: Learner, episodes: Any, losses: Any) -> l
 
 def _evaluate(config: Config, learner: Learner, rows: list[Row]) -> None:
     """Add to each seed's line how its agent does on fresh levels."""
-    keys = [jax.random.fold_in(_key(seed, _EVALUATION), _updates(learner)) for seed in config.seeds]
-    pools, play_keys = [], []
-    for key in keys:
-        levels_key, play_key = jax.random.split(key)
-        pools.append(draw_pool(config.play.env, levels_key, config.evaluation_episodes))
-        play_keys.append(play_key)
-    episodes = play_agents(config.play, learner.agent, stack(pools), jnp.stack(play_keys))
+    episodes = play_agents(config.play, learner.agent, *_evaluation_levels(config, learner))
     for index, row in enumerate(rows):
         played = type(episodes)(*(field[index] for field in episodes))
         row["evaluation"] = summarise([played])
         if len(config.tasks) > 1:
             row["evaluation_by_task"] = summarise_by_task(played, config.tasks)
+
+
+def _evaluation_levels(config: Config, learner: Learner) -> tuple[Pool[Any], jax.Array]:
+    """The fresh levels of each seed, and the keys that they are played with."""
+    pools, play_keys = [], []
+    for seed in config.seeds:
+        key = jax.random.fold_in(_key(seed, _EVALUATION), _updates(learner))
+        levels_key, play_key = jax.random.split(key)
+        pools.append(draw_pool(config.play.env, levels_key, config.evaluation_episodes))
+        play_keys.append(play_key)
+    return stack(pools), jnp.stack(play_keys)
 
 
 def _keep_agents(folder: Path, config: Config, learner: Learner, rows: list[Row], new: list[Row]) -> None:
