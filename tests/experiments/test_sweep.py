@@ -35,9 +35,9 @@ from afk.experiments import presets, study
 from afk.learn.ppo import Settings
 
 presets.PRESETS["tiny"] = {
-    "steps": 8 * 320,
+    "steps": 8 * 160,
     "size": Size(width=8, head=8, view_layers=1, film_blocks=1, distinct_notes=0),
-    "settings": Settings(environments=16, steps=20, minibatches=2, epochs=1),
+    "settings": Settings(environments=8, steps=20, minibatches=2, epochs=1),
     "levels": 32,
     "chunk": 1,
     "evaluate_every": 4,

@@ -40,7 +40,7 @@ def test_a_run_leaves_its_configuration_a_log_and_checkpoints(finished: Path) ->
     assert read_config(finished) == TINY
     rows = [json.loads(line) for line in (finished / "log.jsonl").read_text().splitlines()]
     assert [row["updates"] for row in rows] == [1, 2, 3, 4, 5, 6]
-    assert [row["steps"] for row in rows] == [320 * updates for updates in range(1, 7)]
+    assert [row["steps"] for row in rows] == [160 * updates for updates in range(1, 7)]
     assert all("evaluation" in row for row in rows)
     assert rows[2]["evaluation"]["episodes"] == 8
     agent = find_agent(str(finished), TINY.tasks)
@@ -64,7 +64,7 @@ def test_devices_that_are_not_there_or_cannot_share_are_refused(finished: Path) 
 
 def test_a_run_may_begin_with_an_agent_of_other_tasks(finished: Path, tmp_path: Path) -> None:
     first = find_agent(str(finished), TINY.tasks).network
-    still = replace(TINY, tasks=("qbabyai/open-door",), seeds=(7,), steps=320)
+    still = replace(TINY, tasks=("qbabyai/open-door",), seeds=(7,), steps=160)
     still = replace(still, settings=replace(still.settings, learning_rate=0.0))
     start_run(still, tmp_path / "run", first)
     list(train(tmp_path / "run"))
@@ -86,7 +86,7 @@ def test_a_run_may_begin_with_an_agent_of_other_tasks(finished: Path, tmp_path: 
 
 def test_a_mixture_is_evaluated_task_by_task(tmp_path: Path) -> None:
     tasks = ("qbabyai/danger", "qbabyai/open-door")
-    start_run(replace(TINY, tasks=tasks, steps=320, evaluate_every=1), tmp_path)
+    start_run(replace(TINY, tasks=tasks, steps=160, evaluate_every=1), tmp_path)
     (row,) = next(train(tmp_path))
     parts = row["evaluation_by_task"]
     assert tuple(parts) == tasks and [part["episodes"] for part in parts.values()] == [4, 4]
@@ -127,7 +127,7 @@ def test_what_was_compiled_ahead_is_not_compiled_again(compiled: Path, tmp_path:
         return [name for name in names if name.startswith(("jit__play_agents-", "jit__run_chunk-"))]
 
     # A number of episodes that nothing else here has: what this process has compiled is not looked for.
-    config = replace(TINY, seeds=(7,), steps=320, evaluation_episodes=7)
+    config = replace(TINY, seeds=(7,), steps=160, evaluation_episodes=7)
     compile_run(config)
     ahead = programs()
     start_run(config, tmp_path / "run")
@@ -141,7 +141,7 @@ def test_what_tensorboard_reads_is_the_log(finished: Path) -> None:
 
 
 def test_evaluations_come_now_and_then_and_after_each_of_the_last_ten_chunks() -> None:
-    config = replace(TINY, steps=320 * 100, chunk=2, evaluate_every=20)
+    config = replace(TINY, steps=160 * 100, chunk=2, evaluate_every=20)
     evaluated = [updates for updates in range(2, 101, 2) if config.is_evaluated(updates)]
     assert evaluated == [20, 40, 60, 80, *range(82, 101, 2)]
 

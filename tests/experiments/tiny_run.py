@@ -10,9 +10,9 @@ from afk.learn.ppo import Settings
 
 TINY = Config(
     tasks=("qbabyai/danger",),
-    steps=6 * 320,
+    steps=6 * 160,
     size=Size(width=8, head=8, view_layers=1, film_blocks=1, distinct_notes=0),
-    settings=Settings(environments=16, steps=20, minibatches=2, epochs=1),
+    settings=Settings(environments=8, steps=20, minibatches=2, epochs=1),
     levels=32,
     chunk=1,
     evaluate_every=3,
