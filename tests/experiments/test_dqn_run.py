@@ -9,7 +9,6 @@ from shutil import copytree
 import jax
 import numpy as np
 import pytest
-from jax.experimental.compilation_cache.compilation_cache import reset_cache
 from safetensors.numpy import load_file
 
 from afk.agents.text_agent import TextAgent
@@ -27,6 +26,7 @@ from afk.experiments.train import first_agent, start_run, train
 from afk.learn import dqn, ppo
 
 from ..small_games import small_bank
+from .own_cache import own_cache
 
 TASK = "qtextworld/take-1"
 CHUNKS = 4
@@ -39,11 +39,8 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     patch.setattr(bank_module, "_kept_bank", lambda path: bank)
     patch.setattr(train_module, "_SAVE_SECONDS", 0)
     config_module._make_play.cache_clear()
-    jax.config.update("jax_compilation_cache_dir", str(tmp_path_factory.mktemp("compiled")))
-    reset_cache()
-    yield
-    jax.config.update("jax_compilation_cache_dir", None)
-    reset_cache()
+    with own_cache(tmp_path_factory.mktemp("compiled")):
+        yield
     patch.undo()
     config_module._make_play.cache_clear()
 

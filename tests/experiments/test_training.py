@@ -1,7 +1,6 @@
 """Runs: what they leave behind, how they go on, and how they refuse."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,7 +10,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.experimental.compilation_cache.compilation_cache import reset_cache
 
 from afk.agents.agent import Size
 from afk.agents.grid_agent import GridAgent
@@ -31,8 +29,9 @@ from afk.experiments.train import (
     start_run,
     train,
 )
-from afk.learn.ppo import Settings
+from afk.learn.ppo import Pace, Settings
 
+from .own_cache import own_cache
 from .tiny_run import TINY
 
 
@@ -94,44 +93,29 @@ def test_a_mixture_is_evaluated_task_by_task(tmp_path: Path) -> None:
     assert find_agent(str(tmp_path), tasks[1:]).config.tasks == tasks
 
 
-def test_runs_on_any_task_are_one_program() -> None:
-    def program(task: str) -> str:
-        config = replace(TINY, tasks=(task,))
+def test_runs_on_any_task_and_at_any_pace_are_one_program() -> None:
+    def program(task: str, learning_rate: float = 1e-3) -> str:
+        settings = replace(TINY.settings, learning_rate=learning_rate, entropy_weight=learning_rate)
+        config = replace(TINY, tasks=(task,), settings=settings)
         arrays, static = eqx.partition(stack([first_learner(config, 24)]), eqx.is_array)
         run = jax.jit(partial(_run_chunk, config, static))
         return run.lower(arrays, draw_courses(config, 0), config.pace_at(0)).as_text()
 
-    assert program("qbabyai/danger") == program("qbabyai/object-in-box+go-to-favorite")
+    assert program("qbabyai/danger") == program("qbabyai/object-in-box+go-to-favorite", 1e-2)
 
 
-@pytest.fixture
-def compiled(tmp_path: Path) -> Iterator[Path]:
-    """A cache of compiled programs for one test, which keeps all of them."""
-    own = {
-        "jax_compilation_cache_dir": str(tmp_path / "compiled"),
-        "jax_persistent_cache_min_compile_time_secs": 0,
-    }
-    before = {name: getattr(jax.config, name) for name in own}
-    for name, value in own.items():
-        jax.config.update(name, value)
-    reset_cache()
-    yield tmp_path / "compiled"
-    for name, value in before.items():
-        jax.config.update(name, value)
-    reset_cache()
-
-
-def test_what_was_compiled_ahead_is_not_compiled_again(compiled: Path, tmp_path: Path) -> None:
+def test_what_was_compiled_ahead_is_not_compiled_again(tmp_path: Path) -> None:
     def programs() -> list[str]:
-        names = sorted(path.name for path in compiled.glob("*-cache"))
+        names = sorted(path.name for path in (tmp_path / "compiled").glob("*-cache"))
         return [name for name in names if name.startswith(("jit__play_agents-", "jit__run_chunk-"))]
 
     # A number of episodes that nothing else here has: what this process has compiled is not looked for.
     config = replace(TINY, seeds=(7,), steps=160, evaluation_episodes=7)
-    compile_run(config)
-    ahead = programs()
-    start_run(config, tmp_path / "run")
-    list(train(tmp_path / "run"))
+    with own_cache(tmp_path / "compiled", least_seconds=0):
+        compile_run(config)
+        ahead = programs()
+        start_run(config, tmp_path / "run")
+        list(train(tmp_path / "run"))
     assert len(ahead) == 2 and programs() == ahead
 
 
@@ -236,12 +220,15 @@ def test_presets_are_the_papers_and_ours() -> None:
         preset("slow", ["qbabyai/danger"])
 
 
-def test_bonus_and_zeal_fall_at_the_end() -> None:
+def test_the_pace_falls_at_the_end() -> None:
     config = replace(TINY, settings=replace(TINY.settings, bonus_until=0.5, settle_after=0.0))
-    bonuses, zeals = zip(*(map(float, config.pace_at(updates)) for updates in range(7)), strict=True)
+    bonuses, *settling = zip(*(map(float, config.pace_at(updates)) for updates in range(7)), strict=True)
     assert bonuses == pytest.approx([0.1, 0.1, 0.1, 0.1, 0.2 / 3, 0.1 / 3, 0], abs=1e-6)
-    assert zeals == pytest.approx([1, 5 / 6, 4 / 6, 3 / 6, 2 / 6, 1 / 6, 0], abs=1e-6)
-    assert all(TINY.pace_at(updates).zeal == 1 for updates in range(7))
+    for name, values in zip(Pace._fields[1:], settling, strict=True):
+        first = getattr(config.settings, name)
+        expected = [first * left / 6 for left in range(6, -1, -1)]
+        assert first and values == pytest.approx(expected, abs=1e-9)
+        assert all(getattr(TINY.pace_at(updates), name) == values[0] for updates in range(7))
     bonus = {
         agent: float(replace(TINY, agent=agent).pace_at(0).bonus)
         for agent in ("query", "afk-no-bonus", "afk")

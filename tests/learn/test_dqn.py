@@ -45,11 +45,10 @@ SETTINGS = Settings(
     capacity=2000,
     warm_up=4,
     target_every=6,
-    learning_rate=1e-2,
     discount=0.5,
 )
 LEVELS = 16
-PACE = Pace(jnp.float32(0.1), jnp.float32(1))
+PACE = Pace(*map(jnp.float32, (0.1, 1e-2, 0, 0)))
 
 learn = jax.jit(partial(update, PLAY, SETTINGS))  # one program for every test that learns
 

@@ -36,10 +36,8 @@ ENV = make("qbabyai/danger")
 RULES = NoteTaking(VOCABULARY, dropped=("is", "in"), unknown=("i dont know",))
 PLAY = Play(ENV, VARIANTS["afk"], RULES)
 SIZE = Size(width=8, head=8, view_layers=1, film_blocks=1, notes=4, distinct_notes=0)
-SETTINGS = Settings(
-    environments=8, steps=60, bptt=20, minibatches=1, epochs=2, learning_rate=1e-2, discount=0.9
-)
-PACE = Pace(jnp.float32(0.1), jnp.float32(1))
+SETTINGS = Settings(environments=8, steps=60, bptt=20, minibatches=1, epochs=2, discount=0.9)
+PACE = Pace(*map(jnp.float32, (0.1, 1e-2, 0.01, 0.01)))
 ENVIRONMENTS, STEPS, LEVELS = SETTINGS.environments, 50, 32
 
 # One program for every test that learns; it is run often enough to be compiled with some care.

@@ -112,7 +112,10 @@ class Config:
 
         settings = self.settings
         bonus = settings.bonus * share(settings.bonus_until) if find_variant(self.agent).bonus else 0.0
-        return Pace(jnp.float32(bonus), jnp.float32(share(settings.settle_after)))
+        is_ppo = isinstance(settings, ppo.Settings)
+        weights = (settings.entropy_weight, settings.switch_entropy_weight) if is_ppo else (0.0, 0.0)
+        settled = (each * share(settings.settle_after) for each in (settings.learning_rate, *weights))
+        return Pace(*map(jnp.float32, (bonus, *settled)))
 
     def to_json(self) -> dict[str, Any]:
         """The run as plain JSON."""

@@ -14,7 +14,7 @@ from afk.agents.variants import find_variant
 from afk.bench import describe_machine
 from afk.envs.base import draw_pool
 from afk.envs.registry import make_roomy
-from afk.experiments.config import Config, read_config
+from afk.experiments.config import read_config
 from afk.experiments.evaluate import CHUNK, Episodes, fresh_keys, play_agents, summarise
 from afk.experiments.log import Row, evaluation_of, final_evaluation, read_log
 from afk.experiments.run_record import CURVE, RunRecord, SeedRecord
@@ -45,7 +45,7 @@ def make_record(
     config, log = read_config(folder), read_log(folder)
     agents = stack([load_agent(folder / f"last-{seed}.safetensors").network for seed in config.seeds])
     fresh = {
-        task: _evaluate(_play(config, task), agents, config.seeds, levels)
+        task: _evaluate(replace(config.play, env=make_roomy(task)), agents, config.seeds, levels)
         for task in dict.fromkeys((*config.tasks, *also))
     }
     seeds = []
@@ -68,11 +68,6 @@ def make_record(
         steps_per_second=log[-1]["steps_per_second"],
         seeds=tuple(seeds),
     )
-
-
-def _play(config: Config, task: str) -> Play:
-    """How the agents of a run play one task; what they were trained with is compiled already."""
-    return config.play if config.tasks == (task,) else replace(config.play, env=make_roomy(task))
 
 
 def _evaluate(play: Play, agents: Agent, seeds: Sequence[int], levels: int) -> list[dict[str, Any]]:

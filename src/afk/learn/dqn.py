@@ -237,7 +237,7 @@ def _learn(
             lambda each: loss(eqx.combine(each, static), target, batch, settings, loss_key), has_aux=True
         )(params)
         changes, state = optimiser(settings).update(gradients, state)
-        changes = jax.tree.map(lambda each: -settings.learning_rate * pace.zeal * each, changes)
+        changes = jax.tree.map(lambda each: -pace.learning_rate * each, changes)
         return (optax.apply_updates(params, changes), state), losses
 
     keys = jax.random.split(key, settings.gradients)

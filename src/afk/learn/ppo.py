@@ -105,11 +105,15 @@ class Pace(NamedTuple):
 
     Attributes:
         bonus: beta at this time.
-        zeal: what the learning rate and the weights of entropy are multiplied by.
+        learning_rate: of Adam.
+        entropy_weight: weight of the entropy of the heads; none in DQN.
+        switch_entropy_weight: weight of the entropy of the switch; none in DQN.
     """
 
     bonus: jax.Array
-    zeal: jax.Array
+    learning_rate: jax.Array
+    entropy_weight: jax.Array
+    switch_entropy_weight: jax.Array
 
 
 class Losses(NamedTuple):
@@ -225,7 +229,7 @@ def _learn(
         )
         gradients, losses = of_params(params)
         changes, state = optimiser(settings).update(gradients, state)
-        changes = jax.tree.map(lambda each: -settings.learning_rate * pace.zeal * each, changes)
+        changes = jax.tree.map(lambda each: -pace.learning_rate * each, changes)
         return (optax.apply_updates(params, changes), state), losses
 
     count = len(sequences.memory)
@@ -261,8 +265,8 @@ def loss(agent: Agent, sequences: Sequences, settings: Settings, pace: Pace) -> 
     total = (
         policy
         + settings.value_weight * value
-        - pace.zeal * settings.entropy_weight * entropy
-        - pace.zeal * settings.switch_entropy_weight * switch_entropy
+        - pace.entropy_weight * entropy
+        - pace.switch_entropy_weight * switch_entropy
     )
     outside = (jnp.abs(ratio - 1) > settings.clip).mean()
     return total, Losses(policy, value, entropy, switch_entropy, outside, jnp.abs(ratio - 1).max())
