@@ -1,6 +1,5 @@
 """How fast training is, where its time goes, and how much of the device's arithmetic it uses."""
 
-import math
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -58,9 +57,9 @@ def bench_training(config: Config, *, seconds: float) -> dict[str, Any]:
             "the rest of the rollout": (rollout - world) / update,
             "update": 1 - rollout / update,
         },
-        "operations_per_step": operations * passes,
+        "operations_per_step": operations and operations * passes,
         "device_operations_per_second": rate,
-        "fraction_of_device_rate": operations * passes * per_update / update / rate,
+        "fraction_of_device_rate": operations and operations * passes * per_update / update / rate,
     }
 
 
@@ -110,20 +109,25 @@ def _updates(config: Config, learner: Learner, courses: Any, seconds: float) -> 
     return spent / config.chunk, chunk.compile_seconds
 
 
-def _operations(config: Config, learner: Learner) -> float:
-    """Arithmetic of the network on one step."""
-    agent, actors = jax.tree.map(
-        lambda leaf: leaf[0] if eqx.is_array(leaf) else leaf, (learner.agent, learner.actors)
-    )
-    arrays, static = eqx.partition(agent, eqx.is_array)
+def _operations(config: Config, learner: Learner) -> float | None:
+    """Arithmetic of the network on one step, as XLA counts it before anything is compiled; None if it cannot.
 
-    def run(arrays: Any, actors: Any) -> Any:
-        agent = eqx.combine(arrays, static)
+    It is counted as for a CPU, in float32: what libraries compute on a GPU XLA does not count.
+    """
+    try:
+        cpu = jax.devices("cpu")[0]
+    except RuntimeError:  # JAX_PLATFORMS rules it out
+        return None
+    shapes, static = eqx.partition((learner.agent, learner.actors), eqx.is_array)
+    shapes = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), shapes)
+
+    def run(arrays: Any) -> Any:
+        agent, actors = eqx.combine(arrays, static)
         return decide(agent, glance_at(config.play, agent, actors))
 
-    # Before it is compiled: what a library computes for XLA, such as convolutions, is not counted after.
-    cost = jax.jit(run).lower(arrays, actors).cost_analysis() or {}
-    return cost.get("flops", math.nan) / config.settings.environments
+    with jax.default_device(cpu):
+        cost = jax.jit(run).lower(shapes).cost_analysis() or {}
+    return cost["flops"] / config.settings.environments if "flops" in cost else None
 
 
 def _device_rate(half_precision: bool, seconds: float) -> float:

@@ -103,12 +103,16 @@ def bench_train(
         print(json.dumps(result, indent=2))
         return
     shares = ", ".join(f"{name} {share:.0%}" for name, share in result["share_of_time"].items())
+    arithmetic = "arithmetic not counted: there is no CPU among JAX_PLATFORMS"
+    if operations := result["operations_per_step"]:
+        share = result["fraction_of_device_rate"]
+        arithmetic = (
+            f"{operations / 1e6:,.0f} MFLOP a step, {share:.1%} of what a matrix product reaches here"
+        )
     make_console().print(
         f"{result['steps_per_second']:,.0f} steps/s ({seeds} seeds of {config.settings.environments} "
         f"environments; compiled in {result['compile_seconds']:.0f} s)\n"
-        f"time: {shares}\n"
-        f"{result['operations_per_step'] / 1e6:,.0f} MFLOP a step, "
-        f"{result['fraction_of_device_rate']:.1%} of what a matrix product reaches here"
+        f"time: {shares}\n{arithmetic}"
     )
 
 

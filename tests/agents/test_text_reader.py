@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -126,14 +127,27 @@ def test_texts_that_are_read_by_their_length_are_the_same_texts(
     seen = seen.at[3 : 3 + longer, :30].set(WORDS.token("fridge"))
     assert sorted((seen != PAD).sum(1).tolist())[-longer - 1 :] == [13, *[30] * longer]
 
-    def worth(agent: TextReader) -> jax.Array:
-        return (agent.think(seen, reading).h_x ** 2 * jnp.arange(16)[:, None]).sum()
+    def gradient(agent: TextReader, mostly_short: bool) -> Any:
+        def worth(agent: TextReader) -> jax.Array:
+            return (agent.think(seen, reading, mostly_short).h_x ** 2 * jnp.arange(16)[:, None]).sum()
 
-    gradient = eqx.filter_value_and_grad(worth)
-    whole = eqx.filter_jit(gradient)(build())
+        return eqx.filter_value_and_grad(worth)(agent)
+
+    ways: list[bool] = []
+
+    def either(agent: TextReader, of: jax.Array) -> Any:
+        def way(mostly_short: bool) -> Any:
+            ways.append(mostly_short)
+            return *gradient(agent, mostly_short), jnp.bool_(mostly_short)
+
+        return transformer.by_length(way, of)
+
+    whole = eqx.filter_jit(gradient)(build(), mostly_short=False)
+    assert not eqx.filter_jit(either)(build(), seen)[-1] and ways == [False], "nothing is long here"
     monkeypatch.setattr(transformer, "_SHORT", 14)
-    apart = eqx.filter_jit(lambda agent: gradient(agent))(build())
-    for one, other in zip(*map(jax.tree.leaves, (whole, apart)), strict=True):
+    *apart, is_short = eqx.filter_jit(lambda agent: either(agent, seen))(build())
+    assert is_short == (longer == 2) and ways == [False, True, False]
+    for one, other in zip(*map(jax.tree.leaves, (whole, tuple(apart))), strict=True):
         np.testing.assert_allclose(other, one, atol=1e-4)
 
 

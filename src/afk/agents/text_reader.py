@@ -5,6 +5,7 @@ three words of an action are chosen apart.
 """
 
 from dataclasses import replace
+from functools import partial
 
 import equinox as eqx
 import jax
@@ -17,7 +18,7 @@ from afk.agents.noisy import NoisyLinear
 from afk.agents.products import look_up
 from afk.agents.reading import Reading
 from afk.agents.text_agent import QUERIES
-from afk.agents.transformer import HEADS, Aggregator, TextEncoder, masked_mean, read_by_length
+from afk.agents.transformer import HEADS, Aggregator, TextEncoder, by_length, masked_mean, read_by_length
 from afk.agents.variants import Variant
 from afk.language import NONE, Vocabulary
 
@@ -107,15 +108,16 @@ class TextReader(Agent):
     ) -> tuple[jax.Array, Thoughts]:
         """See `Agent`; what is seen is (steps, n, tokens) uint16."""
         text, reading = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (seen, reading))
-        thoughts = self.think(text, reading)
+        thoughts = by_length(partial(self.think, text, reading), text)
         return state, jax.tree.map(lambda leaf: leaf.reshape(*starts.shape, *leaf.shape[1:]), thoughts)
 
-    def think(self, text: jax.Array, reading: Reading) -> Thoughts:
-        """What it makes of (n, tokens) texts and of what it reads beside them."""
+    def think(self, text: jax.Array, reading: Reading, mostly_short: bool = False) -> Thoughts:
+        """What it makes of (n, tokens) texts and of what it reads beside them; see `by_length`."""
         h_task, task_mask = self.encoder(reading.instruction[:, : self.size.instruction_words])
         # The instruction v_0 is a note of A_0, too, so that there always is one.
         h_s = jnp.concatenate([masked_mean(h_task, task_mask)[:, None], self._note_vectors(reading.notes)], 1)
-        h_x = read_by_length(self._look, text, h_task, task_mask, h_s, is_used(reading))
+        look = partial(read_by_length, self._look) if mostly_short else self._look
+        h_x = look(text, h_task, task_mask, h_s, is_used(reading))
         sayable = self._sayable(reading)
         return Thoughts(h_x, sayable, best_value(self.heads(h_x, None), sayable))
 

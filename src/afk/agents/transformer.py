@@ -4,6 +4,7 @@ Modules here work on batches: (n, tokens, width) texts with (n, tokens) bool mas
 """
 
 from collections.abc import Callable
+from typing import TypeVar
 
 import equinox as eqx
 import jax
@@ -14,6 +15,7 @@ from afk.agents.encoders import Linear, normalise
 from afk.agents.products import look_up
 from afk.language import PAD
 
+Result = TypeVar("Result")
 HEADS = 4  # of attention
 _FEW = 32  # tokens that a text has at most for all heads to be one product
 _NEVER = -1e30  # the score of what is not there; a number, so that a text of nothing gives numbers
@@ -167,27 +169,39 @@ class Aggregator(eqx.Module):
         return jnp.tanh(self.linear(jnp.concatenate([self.attention(p, q, mask), p], -1)))
 
 
+def by_length(function: Callable[[bool], Result], *texts: jax.Array) -> Result:
+    """``function(True)`` if all but the longest eighth of each of some (n, tokens) texts are short, or False.
+
+    The choice is to be made around a gradient, not inside: differentiated, it keeps what either way may need.
+    """
+    if not all(_has_long_ones(text) for text in texts):
+        return function(False)
+    lengths = ((text != PAD).sum(1) for text in texts)
+    short = [jnp.sort(length)[-int(len(length) * _LONG_ONES) - 1] <= _SHORT for length in lengths]
+    return jax.lax.cond(jnp.stack(short).all(), lambda: function(True), lambda: function(False))
+
+
 def read_by_length(read: Callable[..., jax.Array], text: jax.Array, *beside: jax.Array) -> jax.Array:
-    """The same as ``read(text, *beside)``, but most texts are read without most of their padding.
+    """The same as ``read(text, *beside)`` where `by_length` says True, but without most of the padding.
 
     Args:
         read: a function of rows, each by itself, that gives the same however long a text is padded.
         text: (n, tokens).
         *beside: what is read beside each, (n, ...).
     """
-    long = int(len(text) * _LONG_ONES)
-    if not long or text.shape[1] <= _SHORT:
+    if not _has_long_ones(text):
         return read(text, *beside)
-    length = (text != PAD).sum(1)
-    order = jnp.argsort(length)
+    order = jnp.argsort((text != PAD).sum(1))
     rows = tuple(each[order] for each in (text, *beside))
+    long = int(len(text) * _LONG_ONES)
     short_ones, long_ones = (tuple(each[part] for each in rows) for part in (np.s_[:-long], np.s_[-long:]))
-    result = jax.lax.cond(
-        length[order[-long - 1]] <= _SHORT,
-        lambda: jnp.concatenate([read(short_ones[0][:, :_SHORT], *short_ones[1:]), read(*long_ones)]),
-        lambda: read(*rows),
-    )
+    result = jnp.concatenate([read(short_ones[0][:, :_SHORT], *short_ones[1:]), read(*long_ones)])
     return result[jnp.argsort(order)]
+
+
+def _has_long_ones(text: jax.Array) -> bool:
+    """Whether there is room for long texts, and an eighth of them is one at least."""
+    return text.shape[1] > _SHORT and int(len(text) * _LONG_ONES) > 0
 
 
 def masked_mean(x: jax.Array, mask: jax.Array) -> jax.Array:

@@ -11,6 +11,7 @@ import optax
 
 from afk.agents.reading import Reading
 from afk.agents.text_reader import TextReader, best_value, value_of
+from afk.agents.transformer import by_length
 from afk.checks import check_counts
 from afk.learn.parallel import spread
 from afk.learn.ppo import Pace
@@ -233,9 +234,15 @@ def _learn(
             discount=settings.discount,
             bonus=pace.bonus,
         )
-        gradients, losses = jax.grad(
-            lambda each: loss(eqx.combine(each, static), target, batch, settings, loss_key), has_aux=True
-        )(params)
+
+        def learn(mostly_short: bool) -> tuple[Any, Losses]:
+            def of_params(params: Any) -> tuple[jax.Array, Losses]:
+                agent = eqx.combine(params, static)
+                return loss(agent, target, batch, settings, loss_key, mostly_short)
+
+            return jax.grad(of_params, has_aux=True)(params)
+
+        gradients, losses = by_length(learn, batch.seen, batch.step.seen)
         changes, state = optimiser(settings).update(gradients, state)
         changes = jax.tree.map(lambda each: -pace.learning_rate * each, changes)
         return (optax.apply_updates(params, changes), state), losses
@@ -246,15 +253,20 @@ def _learn(
 
 
 def loss(
-    agent: TextReader, target: TextReader, batch: Transitions, settings: Settings, key: jax.Array
+    agent: TextReader,
+    target: TextReader,
+    batch: Transitions,
+    settings: Settings,
+    key: jax.Array,
+    mostly_short: bool,
 ) -> tuple[jax.Array, Losses]:
-    """Huber's loss of Q against the return and the target network's best value after it."""
+    """Huber's loss of Q against the return and the target network's best value after it; see `by_length`."""
     agent_key, target_key = jax.random.split(key)
-    after = target.think(batch.seen, batch.reading)
+    after = target.think(batch.seen, batch.reading, mostly_short)
     following = best_value(target.heads(after.h_x, target_key), after.sayable)
     wanted = batch.gain + jnp.where(batch.discount > 0, batch.discount * following, 0)
     agent = in_compute_precision(agent, settings)
-    before = agent.think(batch.step.seen, batch.step.reading)
+    before = agent.think(batch.step.seen, batch.step.reading, mostly_short)
     value = value_of(agent.heads(before.h_x, agent_key), batch.step.action)
     count = jnp.maximum(batch.exists.sum(), 1)
     error = optax.huber_loss(value, wanted).sum(where=batch.exists) / count
