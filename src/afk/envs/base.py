@@ -24,11 +24,14 @@ from afk.language import Vocabulary
 StateT = TypeVar("StateT", bound=eqx.Module)
 _DRAWS = 1024  # levels drawn at once for a pool
 _HOPELESS = 64  # this many times that many draws without a sound level: there is none
-_COMPILE_QUICKLY = {
-    "xla_backend_optimization_level": 0,
+# How programs for a CPU are compiled. With all that LLVM can do it takes twice as long, and levels are not
+# drawn faster; with nothing of it they are drawn at a tenth of the speed, but a few are there sooner.
+_FOR_MANY = {
+    "xla_backend_optimization_level": 1,
     "xla_llvm_disable_expensive_passes": True,
     "xla_cpu_use_fusion_emitters": False,
 }
+_FOR_FEW = _FOR_MANY | {"xla_backend_optimization_level": 0}
 
 
 class Tally(eqx.Module):
@@ -128,10 +131,9 @@ class Environment(ABC, Generic[StateT]):
 
     def draw_many(self, key: jax.Array, size: int) -> StateT:
         """Draw levels in bulk, sound ones only: first states with a leading axis of that size."""
-        # On a CPU a few levels are drawn sooner than a fast program to draw them is compiled; on other
-        # devices the way there and back takes longer than drawing.
+        # On other devices than a CPU the way there and back takes longer than drawing.
         is_cpu = jax.default_backend() == "cpu"
-        draw = _draw_rounds(self, quickly=is_cpu and size <= _DRAWS)
+        draw = _draw_rounds(self, few=size <= _DRAWS)
         at_once = 1 if is_cpu else -(-size // _DRAWS)
         tries = (2 * size // _DRAWS // at_once + 1) * _HOPELESS
         drawn, found = [], 0
@@ -224,14 +226,16 @@ def scatter_share(env: Environment[StateT], states: StateT, key: jax.Array, shar
 
 
 @lru_cache(maxsize=64)
-def _draw_rounds(env: Environment, *, quickly: bool) -> Callable:
+def _draw_rounds(env: Environment, *, few: bool) -> Callable:
     """A function that draws levels, sound or not, for each of several keys; equal environments share it."""
 
     def draw(keys: jax.Array) -> tuple[Any, jax.Array]:
         every = jax.vmap(lambda key: jax.random.split(key, _DRAWS))(keys)
         return jax.vmap(env.draw)(every.reshape(-1))
 
-    return jax.jit(draw, compiler_options=_COMPILE_QUICKLY if quickly else None)
+    if jax.default_backend() != "cpu":
+        return jax.jit(draw)
+    return jax.jit(draw, compiler_options=_FOR_FEW if few else _FOR_MANY)
 
 
 @lru_cache(maxsize=64)

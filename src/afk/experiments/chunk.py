@@ -36,6 +36,11 @@ class Chunk:
             self._compiled = run.lower(arrays, courses, config.pace_at(0)).compile()
         self.compile_seconds = time.perf_counter() - start
 
+    @property
+    def program(self) -> str:
+        """The compiled program, as text."""
+        return self._compiled.as_text() or ""
+
     def __call__(self, learner: Learner, courses: Course, pace: Pace) -> tuple[Learner, Any, Any]:
         """The learners after a chunk, what their episodes amounted to, and their losses."""
         arrays, episodes, losses = self._compiled(eqx.filter(learner, eqx.is_array), courses, pace)

@@ -1,0 +1,124 @@
+"""Where the time of training goes on a GPU, kernel by kernel.
+
+    python benchmarks/trace_training.py --preset fast --seeds 5 [--task TASK] [--agent AGENT] [--updates 5]
+
+Compiles a chunk of updates, runs it some times, traces it once, and prints a JSON record: milliseconds an
+update by kind of kernel, and the kernels that take longest, each with the operation that it computes.
+"""
+
+import argparse
+import json
+import re
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from afk.bench import describe_machine
+from afk.experiments.chunk import Chunk
+from afk.experiments.presets import preset
+from afk.experiments.train import draw_courses, first_learners
+from afk.learn.parallel import use_devices
+
+# Kinds of kernels by what their names have in them; the first that fits.
+KINDS = {
+    "attention": "sdpa|flash",
+    "convolutions": "xmma|fprop|wgrad|dgrad|convolve|nhwc",
+    "products": "gemm|nvjet|cutlass|dot",
+    "putting in another order": "transpose|concatenate|copy|memcpy|slice|gather|scatter",
+    "sums and norms": "reduce|softmax",
+    "the rest": "",
+}
+LONGEST = 40  # kernels that are named
+REPEATS = 4
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description="Where the time of training goes on a GPU.")
+    parser.add_argument("--preset", default="fast")
+    parser.add_argument("--agent", default="afk")
+    parser.add_argument("--task", action="append")
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--updates", type=int, default=5)
+    options = parser.parse_args()
+    if jax.default_backend() == "cpu":
+        sys.exit("error: this traces the kernels of a GPU, and there is none")
+    tasks = options.task or ["qbabyai/object-in-box"]
+    config = preset(options.preset, tasks, agent=options.agent, seeds=tuple(range(options.seeds)))
+    config = replace(config, chunk=options.updates, evaluate_every=options.updates)
+    learner, courses, pace = first_learners(config), draw_courses(config, 0), config.pace_at(0)
+    chunk = Chunk(config, learner, courses, use_devices(1, config.settings.environments))
+    seconds = []
+    for _ in range(REPEATS):
+        start = time.perf_counter()
+        learner, _, losses = chunk(learner, courses, pace)
+        jax.block_until_ready(losses)
+        seconds.append(time.perf_counter() - start)
+    with tempfile.TemporaryDirectory() as folder:
+        with jax.profiler.trace(folder):
+            jax.block_until_ready(chunk(learner, courses, pace)[2])
+        kernels = read_kernels(Path(folder))
+    steps = config.settings.steps_per_update * options.seeds * options.updates
+    record = {
+        "preset": options.preset,
+        "agent": options.agent,
+        "tasks": tasks,
+        "seeds": options.seeds,
+        "machine": describe_machine(),
+        "compile_seconds": chunk.compile_seconds,
+        "steps_per_second": steps / min(seconds),
+        "milliseconds_an_update": 1e3 * min(seconds) / options.updates,
+        **summarise(kernels, options.updates, operations(chunk.program)),
+    }
+    print(json.dumps(record, indent=1))
+
+
+def read_kernels(folder: Path) -> dict[str, list[float]]:
+    """Milliseconds of every run of each kernel, in all streams of the first GPU."""
+    (path,) = folder.rglob("*.xplane.pb")
+    runs = defaultdict(list)
+    for plane in jax.profiler.ProfileData.from_file(str(path)).planes:
+        if plane.name == "/device:GPU:0":
+            for line in plane.lines:
+                if line.name.startswith("Stream"):
+                    for event in line.events:
+                        runs[event.name].append(event.duration_ns / 1e6)
+    return runs
+
+
+def operations(program: str) -> dict[str, str]:
+    """Where in the program the kernels come from that are named after instructions of the compiled one."""
+    found = re.findall(r'%?([\w.\-]+) = .*?op_name="([^"]*)"', program)
+    return {re.sub(r"[.\-]", "_", name): operation for name, operation in found}
+
+
+def summarise(kernels: dict[str, list[float]], updates: int, known: dict[str, str]) -> dict[str, Any]:
+    """What is kept of a trace; streams may run at once, so that kinds may add up to more than an update."""
+    kinds = dict.fromkeys(KINDS, 0.0)
+    for name, runs in kernels.items():
+        kind = next(kind for kind, pattern in KINDS.items() if re.search(pattern, name, re.IGNORECASE))
+        kinds[kind] += sum(runs) / updates
+    longest = sorted(kernels.items(), key=lambda item: -sum(item[1]))[:LONGEST]
+    return {
+        "kernels_an_update": sum(map(len, kernels.values())) / updates,
+        "milliseconds_by_kind": kinds,
+        "longest": [
+            {
+                "kernel": name[:80],
+                "times": len(runs),
+                "milliseconds": sum(runs),
+                "operation": known.get(name, ""),
+            }
+            for name, runs in longest
+        ],
+    }
+
+
+if __name__ == "__main__":
+    main()
