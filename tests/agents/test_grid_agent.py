@@ -1,7 +1,6 @@
 """The agent for Q-BabyAI: pointers, memory, sets of notes, and what its decisions amount to."""
 
 from dataclasses import replace
-from functools import lru_cache, partial
 
 import equinox as eqx
 import jax
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 
 from afk.agents.agent import Size
-from afk.agents.encoders import CELL_FEATURES, NoteEncoder
+from afk.agents.encoders import NoteEncoder
 from afk.agents.grid_agent import (
     ACT,
     ASK,
@@ -21,52 +20,11 @@ from afk.agents.grid_agent import (
     weighted_entropy,
 )
 from afk.agents.heads import Pointer
-from afk.agents.notebook import NoteTaking, open_notebook, write
-from afk.agents.plus_agent import Meeting, PlusAgent
 from afk.agents.reading import Reading
-from afk.agents.variants import VARIANTS
-from afk.envs.base import Pool, draw_pool
-from afk.envs.qbabyai.words import RESPONSE_LENGTH, VOCABULARY
-from afk.envs.registry import make
+from afk.envs.qbabyai.words import VOCABULARY
 from afk.language import NONE
-from afk.learn.ppo import Pace, Sequences, Settings, loss
-from afk.learn.rollout import Play, collect, open_course, read, start_actors
 
-ENV = make("qbabyai/danger")
-RULES = NoteTaking(VOCABULARY, dropped=("is", "in"), unknown=("i dont know",))
-SIZE = Size(width=16, head=8, view_layers=1, film_blocks=1, notes=4, distinct_notes=0)
-ENVIRONMENTS, STEPS = 4, 24
-READ = (
-    ("find jack toy", "jack toy red ball", "red ball mary suitcase", "mary suitcase blue box"),
-    ("avoid danger zone go to the green square", "danger zone blue"),
-    ("go to the kitchen",),
-    ("open the door", "red key to the door", "red key room1", "blue key room0"),
-)
-
-
-take_note = jax.jit(partial(write, rules=RULES))
-
-
-def build(name: str = "afk", size: Size = SIZE) -> GridAgent:
-    return GridAgent(VARIANTS[name], size, VOCABULARY, ENV.action_sizes[1], key=jax.random.key(3))
-
-
-def build_plus() -> PlusAgent:
-    return PlusAgent(VARIANTS["afk-plus"], SIZE, VOCABULARY, ENV.action_sizes[1], key=jax.random.key(3))
-
-
-def reading_of(texts: tuple[tuple[str, ...], ...] = READ) -> Reading:
-    """The instruction and the notes of each episode, as the agent reads them."""
-    rows = [[*notes, *[""] * (SIZE.notes - len(notes))] for _, *notes in texts]
-    return Reading(
-        jnp.stack([VOCABULARY.encode(instruction, RULES.words) for instruction, *_ in texts]),
-        jnp.stack([np.stack([VOCABULARY.encode(note, SIZE.note_words) for note in row]) for row in rows]),
-    )
-
-
-def images(*shape: int) -> jax.Array:
-    numbers = jax.random.randint(jax.random.key(5), (*shape, 7, 7, 4), 0, jnp.array(CELL_FEATURES))
-    return numbers.astype(jnp.uint8)
+from .small_agents import READ, RULES, SIZE, build, images, reading_of
 
 
 @eqx.filter_jit
@@ -254,85 +212,6 @@ def test_entropy_of_the_heads_moves_the_switch_only_if_it_pays_for_asking(pays: 
     by_heads = jax.grad(lambda each: entropies(each)[1].sum())(logits)
     assert (by_heads != 0).all() if pays else (by_heads == 0).all()
     assert (jax.grad(lambda each: entropies(each)[0].sum())(logits) != 0).all()
-
-
-@lru_cache
-def pool() -> Pool:
-    return draw_pool(ENV, jax.random.key(14), 32)
-
-
-@pytest.mark.parametrize("name", VARIANTS)
-def test_every_variant_plays_and_learns_with_all_of_its_parameters(name: str) -> None:
-    variant = VARIANTS[name]
-    agent = build_plus() if variant.plus else build(name)
-    play = Play(ENV, variant, RULES)
-    course = open_course(play, pool())
-    actors = start_actors(agent, course, ENVIRONMENTS)
-    _, experience, _ = eqx.filter_jit(collect)(play, agent, course, actors, jax.random.key(15), steps=STEPS)
-    asked = np.asarray(experience.action[..., 0] == ASK)
-    assert asked.any() == variant.asks and not asked.all()
-    if isinstance(agent, GridAgent):
-        assert isinstance(agent.noun, Pointer) == isinstance(agent.adjective, Pointer) == variant.pointer
-        query_heads = (agent.switch, agent.function, agent.adjective, agent.noun)
-        assert all((head is not None) == variant.asks for head in query_heads)
-
-    advantage, target = jax.random.normal(jax.random.key(16), (2, ENVIRONMENTS, STEPS))
-    pieces = jax.tree.map(lambda leaf: leaf.swapaxes(0, 1), experience)
-    sequences = Sequences(pieces, actors.memory, advantage, target)
-    params, static = eqx.partition(agent, eqx.is_inexact_array)
-    pace = Pace(*map(jnp.float32, (0.1, 1e-4, 0.01, 0.01)))
-    losses = jax.jit(lambda each: loss(eqx.combine(each, static), sequences, Settings(), pace))
-    gradient, _ = jax.grad(losses, has_aux=True)(params)
-    for path, leaf in jax.tree_util.tree_leaves_with_path(gradient):
-        assert np.isfinite(leaf).all() and (leaf != 0).any(), jax.tree_util.keystr(path)
-
-
-def test_all_that_the_improved_agent_may_do_has_probability_one() -> None:
-    agent, reading = build_plus(), reading_of()
-    count = len(reading.instruction)
-    inputs = jax.tree.map(lambda leaf: leaf[None], (images(count), reading, jnp.zeros(count, bool)))
-    _, thoughts = agent(agent.first_state(count), *inputs)
-    acts = np.array([[ACT, action, 0, 0, 0] for action in range(ENV.action_sizes[1])])
-    sizes = ENV.action_sizes[2:]
-    asks = np.array([[ASK, 0, *words] for words in np.ndindex(*sizes)])
-    chances = []
-    for action in (acts, asks):
-        each = jnp.broadcast_to(jnp.asarray(action)[:, None, None], (len(action), 1, count, 5))
-        judge = jax.jit(jax.vmap(lambda one: agent.judge(thoughts, one, pays_for_asking=False)))
-        chances.append(np.exp(judge(each).log_probability).sum(0))
-    np.testing.assert_allclose(chances[0] + chances[1], 1, rtol=1e-4)
-    assert (chances[1] > 0.1).all()
-
-
-def test_what_is_in_a_cell_finds_the_note_that_names_it() -> None:
-    width = 64
-    table = jax.random.normal(jax.random.key(17), (8, width)) * 0.5
-    red, blue, ball, key = table[:4]
-    words = jnp.stack([red + ball + table[4], blue + ball + table[5], table[6]])[None]
-    notes = jax.random.normal(jax.random.key(18), (1, 3, width))
-    cells = jnp.stack([red + ball, blue + ball, blue + key, 0 * red])[None, None]
-    meeting = Meeting(width, key=jax.random.key(19))
-    found = np.asarray(meeting(cells, words, notes, jnp.ones((1, 3), bool)))[0, 0]
-    values = np.asarray(meeting.value(notes))[0]
-    nearest = np.argmin(((found[:3, None] - values) ** 2).sum(-1), -1)
-    assert nearest.tolist() == [0, 1, 1]
-    without = meeting(cells, words, notes, jnp.array([[False, True, True]]))[0, 0, 0]
-    assert ((found[0] - without) ** 2).sum() > 0.1
-
-
-@pytest.mark.parametrize("name", ["afk", "afk-no-notebook"])
-def test_what_is_read_holds_all_that_was_answered(name: str) -> None:
-    """Answers may come behind a clause of noise."""
-    agent = build(name, Size(width=8))
-    notebook = open_notebook(jnp.asarray(VOCABULARY.encode("find mary toy", RULES.words)), rules=RULES)
-    for answer in ("mary toy is green ball", "different from tim, green ball in mary suitcase"):
-        latest = jnp.asarray(VOCABULARY.encode(answer, RESPONSE_LENGTH))
-        notebook, _ = take_note(notebook, latest)
-    batch = jax.tree.map(lambda leaf: leaf[None], (notebook, latest))
-    reading = read(Play(ENV, VARIANTS[name], RULES), agent, *batch)
-    words = VOCABULARY.decode(np.asarray(reading.notes[0]).reshape(-1)).replace(",", "").split()
-    assert {"green", "ball", "mary", "suitcase"} <= set(words)
-    assert ("toy" in words) == (name == "afk"), "the answer before the last is read in the notebook only"
 
 
 @pytest.mark.parametrize("option", ["width", "head", "notes", "note_words", "instruction_words"])
