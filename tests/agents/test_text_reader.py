@@ -57,7 +57,7 @@ def situation(*, tokens: int = TOKENS, notes: int = SIZE.notes) -> tuple[jax.Arr
     return jnp.asarray(seen), Reading(jnp.asarray(instruction), jnp.asarray(written))
 
 
-think = eqx.filter_jit(lambda agent, seen, reading: agent.think(seen, reading))
+think = eqx.filter_jit(lambda agent, seen, reading: agent.think(seen, reading, mostly_short=False))
 choose = eqx.filter_jit(lambda agent, thoughts, key: agent.choose(thoughts, key))
 
 
@@ -98,7 +98,7 @@ def test_an_agent_that_cannot_ask_does_not() -> None:
 def test_what_is_chosen_is_the_best_of_all_that_may_be_said() -> None:
     agent, key = build(), jax.random.key(3)
     thoughts = think(agent, *situation())
-    values = agent.heads(thoughts.h_x, key)
+    values = jax.vmap(agent.heads)(thoughts.h_x, jax.random.split(key, len(thoughts.h_x)))
     action, log_probability = agent.choose(thoughts, key)
     best = best_value(values, thoughts.sayable)
     assert not log_probability.any() and action.dtype == jnp.int32
@@ -119,13 +119,16 @@ def test_a_sequence_is_read_like_its_steps() -> None:
     np.testing.assert_allclose(thoughts.h_x.reshape(4, -1), think(agent, seen, reading).h_x, atol=1e-5)
 
 
-@pytest.mark.parametrize("longer", [2, 3])  # of sixteen texts: as many as may be, and one too many
-def test_texts_that_are_read_by_their_length_are_the_same_texts(
-    longer: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def with_long_ones(longer: int) -> tuple[jax.Array, Reading]:
+    """Sixteen situations, so many of them with a text of thirty words, the others of thirteen at most."""
     seen, reading = jax.tree.map(lambda leaf: jnp.tile(leaf, (4, *[1] * (leaf.ndim - 1))), situation())
     seen = seen.at[3 : 3 + longer, :30].set(WORDS.token("fridge"))
     assert sorted((seen != PAD).sum(1).tolist())[-longer - 1 :] == [13, *[30] * longer]
+    return seen, reading
+
+
+def test_texts_that_are_read_by_their_length_are_the_same_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen, reading = with_long_ones(2)
 
     def gradient(agent: TextReader, mostly_short: bool) -> Any:
         def worth(agent: TextReader) -> jax.Array:
@@ -133,22 +136,26 @@ def test_texts_that_are_read_by_their_length_are_the_same_texts(
 
         return eqx.filter_value_and_grad(worth)(agent)
 
-    ways: list[bool] = []
-
-    def either(agent: TextReader, of: jax.Array) -> Any:
-        def way(mostly_short: bool) -> Any:
-            ways.append(mostly_short)
-            return *gradient(agent, mostly_short), jnp.bool_(mostly_short)
-
-        return transformer.by_length(way, of)
-
     whole = eqx.filter_jit(gradient)(build(), mostly_short=False)
-    assert not eqx.filter_jit(either)(build(), seen)[-1] and ways == [False], "nothing is long here"
     monkeypatch.setattr(transformer, "_SHORT", 14)
-    *apart, is_short = eqx.filter_jit(lambda agent: either(agent, seen))(build())
-    assert is_short == (longer == 2) and ways == [False, True, False]
-    for one, other in zip(*map(jax.tree.leaves, (whole, tuple(apart))), strict=True):
+    apart = eqx.filter_jit(gradient)(build(), mostly_short=True)
+    for one, other in zip(*map(jax.tree.leaves, (whole, apart)), strict=True):
         np.testing.assert_allclose(other, one, atol=1e-4)
+
+
+def test_texts_are_read_by_their_length_if_all_but_an_eighth_are_short(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fits, fits_not = (with_long_ones(longer)[0] for longer in (2, 3))
+
+    def way(*texts: jax.Array) -> bool:
+        return bool(transformer.by_length(jnp.bool_, *texts))
+
+    assert not way(fits), "nothing here is longer than what counts as short"
+    monkeypatch.setattr(transformer, "_SHORT", 14)
+    assert way(fits) and way(fits, fits)
+    assert not way(fits_not) and not way(fits, fits_not) and not way(fits_not, fits)
+    assert not way(fits[:7]), "an eighth of seven texts is none"
 
 
 def test_attention_on_a_short_text_is_attention() -> None:
@@ -191,7 +198,9 @@ def test_the_gradient_reaches_every_parameter() -> None:
 
     def worth(params: TextReader) -> jax.Array:
         agent = eqx.combine(params, static)
-        return value_of(agent.heads(agent.think(seen, reading).h_x, jax.random.key(1)), words).sum()
+        return value_of(
+            agent.heads(agent.think(seen, reading, mostly_short=False).h_x, jax.random.key(1)), words
+        ).sum()
 
     gradients = jax.tree_util.tree_leaves_with_path(jax.jit(jax.grad(worth))(params))
     assert len(gradients) > 30
@@ -221,6 +230,16 @@ def test_noise_is_factorised_and_means_nothing_in_the_long_run() -> None:
     )
     noise = (weight - layer.weight) / layer.weight_noise
     assert np.linalg.matrix_rank(np.asarray(noise), tol=1e-4) == 1
+
+
+def test_every_episode_has_noise_of_its_own() -> None:
+    agent = build(sigma=2.0)
+    thoughts = jax.tree.map(lambda leaf: jnp.repeat(leaf[:1], 64, 0), think(agent, *situation()))
+    action, _ = agent.choose(thoughts, jax.random.key(8))
+    assert action.shape == (64, 3) and len(np.unique(np.asarray(action), axis=0)) > 8
+    assert (agent.choose(thoughts, jax.random.key(8))[0] == action).all()
+    silent = build(sigma=0.0)
+    assert len(np.unique(np.asarray(silent.choose(thoughts, jax.random.key(8))[0]), axis=0)) == 1
 
 
 def test_an_agents_noise_is_drawn_anew_with_every_key() -> None:

@@ -18,8 +18,10 @@ def own_cache(folder: Path, *, least_seconds: float = 1) -> Iterator[None]:
     }
     before = {name: getattr(jax.config, name) for name in own}
     _change(own)
-    yield
-    _change(before)
+    try:
+        yield
+    finally:
+        _change(before)
 
 
 def _change(settings: dict[str, Any]) -> None:

@@ -37,8 +37,9 @@ PLAY = Play(GAME, VARIANTS["afk"], RULES)
 SIZE = Size(
     width=8, head=8, view_layers=1, kernel=3, instruction_words=28, notes=4, note_words=12, distinct_notes=0
 )
+ENVIRONMENTS = 4
 SETTINGS = Settings(
-    environments=4,
+    environments=ENVIRONMENTS,
     steps=2,
     batch=8,
     samples_per_step=2,
@@ -116,7 +117,10 @@ def test_what_is_kept_is_what_happens_when_its_actions_are_played_by_hand(course
                 text for text in range(LEVELS) if np.array_equal(levels[1][text], replay.steps.seen[row])
             ]
             assert texts
-            outcomes.append([replayed(replay, row, length, at(levels[0], each), step) for each in texts])
+            states = [at(levels[0], each) for each in texts]
+            # The first episodes are as many steps old as their number.
+            aged = [replace(state, step=jnp.int32(age)) for state in states for age in range(ENVIRONMENTS)]
+            outcomes.append([replayed(replay, row, length, state, step) for state in aged])
             row += length + (not replay.terminated[row])
     assert all(any(each) for each in outcomes) and len(outcomes) > 20
 
@@ -163,7 +167,7 @@ def test_the_loss_is_that_of_the_return_and_the_best_value_after_it(course: Cour
     batch = batch_of(course, discounts)
     of_batch = eqx.filter_jit(partial(loss, settings=settings, key=jax.random.key(0), mostly_short=False))
     error, losses = of_batch(agent, target, batch)
-    think = eqx.filter_jit(lambda agent, seen, reading: agent.think(seen, reading))
+    think = eqx.filter_jit(partial(TextReader.think, mostly_short=False))
     now = think(agent, batch.step.seen, batch.step.reading)
     value = value_of(agent.heads(now.h_x, None), batch.step.action)
     following = think(target, batch.seen, batch.reading).value  # the best one, without noise
@@ -205,12 +209,20 @@ def test_impossible_settings_are_refused(options: dict[str, Any], said: str) -> 
         Settings(**options)
 
 
-def test_an_agent_that_is_paid_for_news_learns_to_ask_for_it(course: Course) -> None:
-    learner, recalls = start(course), []
-    for _ in range(3):
-        recall, episodes = 0.0, 0.0
-        for _ in range(30):
-            learner, ended, _ = learn(learner, course, PACE._replace(bonus=jnp.float32(1)))
-            recall, episodes = recall + float(ended.recall), episodes + float(ended.count)
-        recalls.append(recall / episodes)
-    assert recalls[-1] > recalls[0] + 0.2, recalls
+def test_the_first_episodes_end_one_after_the_other(course: Course) -> None:
+    learner, ended = start(course), []
+    while sum(ended) < ENVIRONMENTS:
+        learner, episodes, _ = learn(learner, course, PACE)
+        ended.append(int(episodes.count))
+    assert max(ended) <= SETTINGS.steps, ended
+
+
+def test_an_agent_that_is_paid_for_news_asks_for_it_and_another_stops_asking(course: Course) -> None:
+    recalls = []
+    for bonus in (0.0, 1.0):
+        learner, late = start(course), []
+        for update_number in range(60):
+            learner, ended, _ = learn(learner, course, PACE._replace(bonus=jnp.float32(bonus)))
+            late += [ended] * (update_number >= 30)
+        recalls.append(sum(float(each.recall) for each in late) / sum(float(each.count) for each in late))
+    assert recalls[0] < 0.1 < 0.4 < recalls[1], recalls

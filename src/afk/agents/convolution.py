@@ -1,4 +1,4 @@
-"""Convolutions, which several networks that are trained side by side compute one after the other.
+"""Convolutions of images, which several networks that are trained side by side compute one after the other.
 
 Under `jax.vmap` they would be one grouped convolution, for which a GPU wants the channels of all networks
 side by side, image by image. Putting them in that order and back took a quarter of the time of training, and
@@ -48,7 +48,10 @@ def _pull_back(weight: jax.Array, x: jax.Array, change: jax.Array) -> tuple[jax.
 
 
 def _network_by_network(function: Any) -> Any:
-    """A function of a kernel and of images; under `jax.vmap` over kernels it is computed one by one."""
+    """A function of a kernel and of images; under `jax.vmap` over kernels it is computed one by one.
+
+    Unless there is another `jax.vmap`, over images only, inside: then the convolution is a grouped one.
+    """
     alone = custom_vmap(function)
 
     @alone.def_vmap

@@ -111,7 +111,7 @@ class TextReader(Agent):
         thoughts = by_length(partial(self.think, text, reading), text)
         return state, jax.tree.map(lambda leaf: leaf.reshape(*starts.shape, *leaf.shape[1:]), thoughts)
 
-    def think(self, text: jax.Array, reading: Reading, mostly_short: bool = False) -> Thoughts:
+    def think(self, text: jax.Array, reading: Reading, mostly_short: bool) -> Thoughts:
         """What it makes of (n, tokens) texts and of what it reads beside them; see `by_length`."""
         h_task, task_mask = self.encoder(reading.instruction[:, : self.size.instruction_words])
         # The instruction v_0 is a note of A_0, too, so that there always is one.
@@ -129,8 +129,10 @@ class TextReader(Agent):
         return masked_mean(self.with_notes(self.with_task(h_obs, h_task, task_mask), h_s, used), mask)
 
     def choose(self, thoughts: Thoughts, key: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """The best ``<func, adj, noun>`` under one draw of the noise, (..., 3) int32; see `Agent`."""
-        values = self.heads(thoughts.h_x, key)
+        """The best ``<func, adj, noun>``, (..., 3) int32, each under noise of its own; see `Agent`."""
+        h_x, shape = thoughts.h_x.reshape(-1, self.size.width), thoughts.value.shape
+        every = jax.vmap(self.heads)(h_x, jax.random.split(key, len(h_x)))
+        values = (each.reshape(*shape, -1) for each in every)
         best = [jnp.argmax(_only(*each), -1) for each in zip(values, thoughts.sayable, strict=True)]
         return jnp.stack(best, -1).astype(jnp.int32), jnp.zeros(thoughts.value.shape)
 

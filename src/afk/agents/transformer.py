@@ -189,8 +189,6 @@ def read_by_length(read: Callable[..., jax.Array], text: jax.Array, *beside: jax
         text: (n, tokens).
         *beside: what is read beside each, (n, ...).
     """
-    if not _has_long_ones(text):
-        return read(text, *beside)
     order = jnp.argsort((text != PAD).sum(1))
     rows = tuple(each[order] for each in (text, *beside))
     long = int(len(text) * _LONG_ONES)

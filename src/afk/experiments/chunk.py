@@ -50,7 +50,8 @@ class Chunk:
 def _run_chunk(config: Config, static: Any, arrays: Any, courses: Course, pace: Pace) -> tuple[Any, Any, Any]:
     """A chunk of updates for all seeds."""
     settings = config.settings
-    update: Any = dqn.update if isinstance(settings, dqn.Settings) else ppo.update
+    is_dqn = isinstance(settings, dqn.Settings)
+    update: Any = dqn.update if is_dqn else ppo.update
 
     def run_seed(arrays: Any, course: Course) -> tuple[Any, Any, Any]:
         def body(arrays: Any, _: None) -> tuple[Any, Any]:
@@ -62,4 +63,4 @@ def _run_chunk(config: Config, static: Any, arrays: Any, courses: Course, pace: 
         summed = jax.tree.map(lambda leaf: leaf.sum(0), episodes)
         return arrays, summed, jax.tree.map(lambda leaf: leaf.mean(0), losses)
 
-    return side_by_side(run_seed, arrays, courses)
+    return side_by_side(run_seed, arrays, courses, in_turn=is_dqn)

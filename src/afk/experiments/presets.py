@@ -114,9 +114,9 @@ TEXT_PRESETS: dict[str, dict[str, Any]] = {
     # As many samples a step, but enough at once to fill a GPU.
     "paper-wide": _PAPER_TEXT
     | {
-        "settings": dqn.Settings(environments=2560, steps=1, batch=512, half_precision=True),
-        "chunk": 80,
-        "evaluate_every": 80,
+        "settings": dqn.Settings(environments=1280, steps=1, batch=512, half_precision=True),
+        "chunk": 160,
+        "evaluate_every": 160,
     },
     "fast": _FAST_TEXT,
     "laptop": _FAST_TEXT

@@ -128,8 +128,11 @@ def first_learner(
     play: Play, settings: Settings, agent: TextReader, course: Course, key: jax.Array
 ) -> Learner:
     """Where training starts."""
-    actors = start_actors(agent, course, settings.environments)
-    glance, count = glance_at(play, agent, actors), settings.environments
+    actors, count = start_actors(agent, course, settings.environments), settings.environments
+    # Episodes that nobody wins yet would all end at once, and the replay grow by thousands of steps then.
+    ages = jnp.arange(count, dtype=jnp.int32) % play.env.max_steps
+    actors = eqx.tree_at(lambda each: each.batch.states.step, actors, ages)
+    glance = glance_at(play, agent, actors)
     step = Step(
         seen=glance.seen,
         reading=_shorten(glance.reading, agent),

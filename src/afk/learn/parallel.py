@@ -41,13 +41,18 @@ def spread(tree: Tree) -> Tree:
     return jax.lax.with_sharding_constraint(tree, PartitionSpec(_DEVICES))
 
 
-def side_by_side(function: Callable[..., Tree], *stacked: Any) -> Tree:
+def side_by_side(function: Callable[..., Tree], *stacked: Any, in_turn: bool = False) -> Tree:
     """A function of pytrees, for each of those that are stacked along a leading axis: under `jax.vmap`.
 
     For one alone it is called as it is: under `jax.vmap`, both ways of a `cond` would be computed.
+
+    Args:
+        function: of as many pytrees as there are.
+        *stacked: for each of its arguments a pytree of arrays with a leading axis.
+        in_turn: one after the other instead, for what has such choices and fills a device by itself.
     """
     if len(jax.tree.leaves(stacked)[0]) > 1:
-        return jax.vmap(function)(*stacked)
+        return jax.lax.map(lambda each: function(*each), stacked) if in_turn else jax.vmap(function)(*stacked)
     alone = function(*jax.tree.map(lambda leaf: leaf[0], stacked))
     return jax.tree.map(lambda leaf: leaf[None], alone)
 
