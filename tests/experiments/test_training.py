@@ -216,6 +216,11 @@ def test_presets_are_the_papers_and_ours() -> None:
     assert paper.settings.learning_rate == 1e-4 and paper.size == Size() and paper.seeds == (42,)
     assert paper.updates * 2560 >= paper.steps > (paper.updates - paper.chunk) * 2560
     assert paper.n_gram == 2 and preset("paper", ["qbabyai/open-door"]).n_gram == 1
+    discounts = {
+        agent: preset("fast", ["qbabyai/danger"], agent=agent).settings.discount
+        for agent in ("no-query", "query", "afk-no-bonus", "afk")
+    }
+    assert discounts == {"no-query": 0.99, "query": 0.99, "afk-no-bonus": 0.95, "afk": 0.95}
     with pytest.raises(ValueError, match="one of paper, fast, laptop"):
         preset("slow", ["qbabyai/danger"])
 

@@ -140,6 +140,8 @@ UNI_GRAM_TASKS = (
 WIDE_TASKS = ("qbabyai/go-to-favorite",)
 # Where A_0 has no more than a few notes: reading room for twenty would take a fifth of the time.
 SHORT_TASKS = tuple(f"qbabyai/{name}" for name in ("object-in-box", "danger", "go-to-favorite", "open-door"))
+# Nothing but a reward that may be far away teaches these: they keep the discount of the paper.
+BASELINES = ("no-query", "query")
 
 
 def preset(name: str, tasks: Sequence[str], **changes: Any) -> Config:
@@ -157,6 +159,8 @@ def preset(name: str, tasks: Sequence[str], **changes: Any) -> Config:
     fields |= presets[name]
     if name == "fast" and set(tasks) <= set(SHORT_TASKS) and not is_plus:
         fields["size"] = Size(notes=8)
+    if name == "fast" and not is_text and changes.get("agent") in BASELINES:
+        fields["settings"] = replace(fields["settings"], discount=PRESETS["paper"]["settings"].discount)
     if name in ("fast", "plain") and is_plus:
         episodes = max(fields["settings"].environments, _EPISODES_A_TASK * len(tasks))
         fields["settings"] = replace(fields["settings"], environments=episodes)
