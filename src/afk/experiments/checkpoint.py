@@ -82,8 +82,8 @@ def digest(tree: Any) -> str:
 
 
 def shapes(tree: Any) -> dict[str, tuple[int, ...]]:
-    """The shapes of the arrays of a pytree by their names."""
-    return {name: array.shape for name, array in _named(tree).items()}
+    """The shapes of the arrays of a pytree by their names, without a look at what they hold."""
+    return {name: jax.eval_shape(_plain, leaf).shape for name, leaf in _leaves(tree)}
 
 
 def _check_same(path: Path, wanted: Config, found: Config) -> None:
@@ -114,13 +114,18 @@ def _describe(file: Any) -> dict[str, Any]:
 
 def _named(tree: Any) -> dict[str, np.ndarray]:
     """The leaves by their path, random keys as numbers."""
+    return {name: np.asarray(_plain(leaf)) for name, leaf in _leaves(tree)}
+
+
+def _leaves(tree: Any) -> list[tuple[str, Any]]:
+    """The leaves with their paths."""
     paths, _ = jax.tree_util.tree_flatten_with_path(tree)
-    return {
-        jax.tree_util.keystr(path, simple=True, separator="."): np.asarray(
-            jax.random.key_data(leaf) if _is_key(leaf) else leaf
-        )
-        for path, leaf in paths
-    }
+    return [(jax.tree_util.keystr(path, simple=True, separator="."), leaf) for path, leaf in paths]
+
+
+def _plain(leaf: Any) -> Any:
+    """A leaf with numbers in the place of random keys."""
+    return jax.random.key_data(leaf) if _is_key(leaf) else leaf
 
 
 def _is_key(leaf: Any) -> bool:
