@@ -82,13 +82,11 @@ def main() -> None:
 def read_kernels(folder: Path) -> dict[str, list[float]]:
     """Milliseconds of every run of each kernel, in all streams of the first GPU."""
     (path,) = folder.rglob("*.xplane.pb")
+    planes = jax.profiler.ProfileData.from_file(str(path)).planes
+    lines = (line for plane in planes if plane.name == "/device:GPU:0" for line in plane.lines)
     runs = defaultdict(list)
-    for plane in jax.profiler.ProfileData.from_file(str(path)).planes:
-        if plane.name == "/device:GPU:0":
-            for line in plane.lines:
-                if line.name.startswith("Stream"):
-                    for event in line.events:
-                        runs[event.name].append(event.duration_ns / 1e6)
+    for event in (event for line in lines if line.name.startswith("Stream") for event in line.events):
+        runs[event.name].append(event.duration_ns / 1e6)
     return runs
 
 

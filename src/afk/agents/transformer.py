@@ -174,11 +174,11 @@ def by_length(function: Callable[[bool], Result], *texts: jax.Array) -> Result:
 
     The choice is to be made around a gradient, not inside: differentiated, it keeps what either way may need.
     """
-    if not all(_has_long_ones(text) for text in texts):
+    if not all(_long_ones(text) for text in texts):
         return function(False)
-    lengths = ((text != PAD).sum(1) for text in texts)
-    short = [jnp.sort(length)[-int(len(length) * _LONG_ONES) - 1] <= _SHORT for length in lengths]
-    return jax.lax.cond(jnp.stack(short).all(), lambda: function(True), lambda: function(False))
+    long = jnp.stack([((text != PAD).sum(1) > _SHORT).sum() for text in texts])
+    room = np.array([_long_ones(text) for text in texts])
+    return jax.lax.cond((long <= room).all(), lambda: function(True), lambda: function(False))
 
 
 def read_by_length(read: Callable[..., jax.Array], text: jax.Array, *beside: jax.Array) -> jax.Array:
@@ -191,15 +191,15 @@ def read_by_length(read: Callable[..., jax.Array], text: jax.Array, *beside: jax
     """
     order = jnp.argsort((text != PAD).sum(1))
     rows = tuple(each[order] for each in (text, *beside))
-    long = int(len(text) * _LONG_ONES)
+    long = _long_ones(text)
     short_ones, long_ones = (tuple(each[part] for each in rows) for part in (np.s_[:-long], np.s_[-long:]))
     result = jnp.concatenate([read(short_ones[0][:, :_SHORT], *short_ones[1:]), read(*long_ones)])
     return result[jnp.argsort(order)]
 
 
-def _has_long_ones(text: jax.Array) -> bool:
-    """Whether there is room for long texts, and an eighth of them is one at least."""
-    return text.shape[1] > _SHORT and int(len(text) * _LONG_ONES) > 0
+def _long_ones(text: jax.Array) -> int:
+    """How many of (n, tokens) texts may be long: none if there is no room for long ones."""
+    return int(len(text) * _LONG_ONES) if text.shape[1] > _SHORT else 0
 
 
 def masked_mean(x: jax.Array, mask: jax.Array) -> jax.Array:
