@@ -74,6 +74,9 @@ def train(
     bonus_until: Annotated[
         float | None, typer.Option(help="The part of training after which the bonus falls to zero.")
     ] = None,
+    lend_bonus: Annotated[
+        bool | None, typer.Option("--lend-bonus", help="Take the bonus back when an episode ends.")
+    ] = None,
     scattered: Annotated[
         float | None, typer.Option(help="The share of training levels that begin elsewhere.")
     ] = None,
@@ -105,6 +108,7 @@ def train(
         "steps": count_steps("--steps", steps) if steps else None,
         "bonus": bonus,
         "bonus_until": bonus_until,
+        "lend_bonus": lend_bonus,
     }
     options |= {"scattered": scattered, "told": told, "n_gram": n_gram, "alpha": alpha, "from": start}
     given = {name: value for name, value in options.items() if value is not None}
@@ -136,7 +140,10 @@ def _configure(tasks: list[str], given: dict[str, Any], devices: int | None) -> 
     named = ("agent", "seeds", "steps", "scattered", "told", "n_gram", "alpha")
     fields = {key: given[key] for key in named if key in given}
     config = find_preset(name, tasks, **fields)
-    changes = {key: given[key] for key in ("bonus", "bonus_until") if key in given}
+    changes = {key: given[key] for key in ("bonus", "bonus_until", "lend_bonus") if key in given}
+    unknown = [key for key in changes if not hasattr(config.settings, key)]
+    if unknown:
+        raise ValueError(f"preset {name} trains with DQN, which has no {unknown[0]}")
     use_devices(devices, config.settings.environments)
     return replace(config, settings=replace(config.settings, **changes))
 

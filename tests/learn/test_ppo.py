@@ -1,5 +1,6 @@
 """Collecting experience and learning from it: what is recorded, what it is worth, and that it teaches."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,7 +18,7 @@ from afk.agents.variants import VARIANTS
 from afk.envs.base import draw_pool
 from afk.envs.qbabyai.words import RESPONSE_LENGTH, VOCABULARY
 from afk.envs.registry import make
-from afk.learn.ppo import Learner, Pace, Settings, advantages, optimiser, update
+from afk.learn.ppo import Learner, Pace, Settings, advantages, bonuses, optimiser, update
 from afk.learn.rollout import (
     Actors,
     Course,
@@ -250,6 +251,30 @@ def test_impossible_settings_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError) as refusal:
         Settings(**options)
     assert "\n" not in str(refusal.value)
+
+
+def test_what_is_lent_for_answers_is_taken_back(agent: GridAgent, course: Course) -> None:
+    actors, discounts, whole = (
+        start_actors(agent, course, ENVIRONMENTS),
+        SETTINGS.discount ** np.arange(STEPS),
+        0,
+    )
+    for seed in range(6):
+        after, experience, _ = play_on(agent, course, actors, jax.random.key(seed))
+        last = glance_at(PLAY, agent, after).reading
+        paid = np.asarray(bonuses(experience, last, SETTINGS))
+        assert (paid == np.asarray(experience.grew)).all()
+        lent = np.asarray(bonuses(experience, last, replace(SETTINGS, lend_bonus=True)))
+        assert (lent[(paid == 1) & ~np.asarray(experience.terminated)] > 0.5).all()
+        for index, terminated in enumerate(np.asarray(experience.terminated).T):
+            ends = np.flatnonzero(terminated | np.asarray(experience.truncated)[:, index])
+            for first, end in zip([0, *(ends[:-1] + 1)], ends, strict=True):
+                total = (lent[first : end + 1, index] * discounts[: end + 1 - first]).sum()
+                notes = paid[first : end + 1, index].sum()  # an answer of this task is one note
+                owed = 0 if terminated[end] else notes * SETTINGS.discount ** (end + 1 - first)
+                assert total == pytest.approx(owed, abs=1e-5)
+                whole += int(terminated[end] and notes > 0)
+    assert whole >= 2
 
 
 def test_an_agent_that_is_paid_for_news_learns_to_ask_for_it(course: Course) -> None:

@@ -10,7 +10,9 @@ import jax.numpy as jnp
 import optax
 
 from afk.agents.agent import Agent
+from afk.agents.reading import Reading
 from afk.checks import check_counts
+from afk.language import PAD
 from afk.learn.parallel import spread
 from afk.learn.rollout import Actors, Course, Episodes, Experience, Play, collect, decide, glance_at
 
@@ -38,6 +40,7 @@ class Settings:
         gradient_norm: where the gradient's norm is cut off.
         bonus: beta, what an answer is worth that grows A_0.
         bonus_until: the part of training after which the bonus falls to zero linearly; 1 keeps it.
+        lend_bonus: whether the bonus is only lent, see `bonuses`.
         settle_after: the part of training after which the learning rate and the weights of entropy do.
         reward_scale: what rewards and bonus are multiplied by.
         half_precision: whether the network computes in bfloat16; parameters stay in float32.
@@ -61,6 +64,7 @@ class Settings:
     gradient_norm: float = 0.5
     bonus: float = 0.1
     bonus_until: float = 1.0
+    lend_bonus: bool = False
     settle_after: float = 1.0
     reward_scale: float = 1.0
     half_precision: bool = False
@@ -156,13 +160,34 @@ def update(
     piece_keys = jax.random.split(collect_key, settings.steps // settings.bptt)
     actors, (memories, experience, ended) = jax.lax.scan(piece, learner.actors, piece_keys)
     experience = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), experience)
-    last_value = decide(agent, glance_at(play, agent, actors))[1].value
-    rewards = settings.reward_scale * (experience.reward + pace.bonus * experience.grew)
-    advantage = advantages(experience, rewards, last_value, settings)
+    last = glance_at(play, agent, actors)
+    bonus = pace.bonus * bonuses(experience, last.reading, settings)
+    rewards = settings.reward_scale * (experience.reward + bonus)
+    advantage = advantages(experience, rewards, decide(agent, last)[1].value, settings)
     sequences = _cut(experience, memories, advantage, settings)
     agent, state, losses = _learn(learner.agent, learner.optimiser, sequences, settings, pace, learn_key)
     learner = Learner(agent, state, spread(actors), key, learner.updates + 1)
     return learner, jax.tree.map(lambda leaf: leaf.sum(0), ended), losses
+
+
+def bonuses(experience: Experience, last: Reading, settings: Settings) -> jax.Array:
+    """What answers are worth at each step, (steps, n), in units of beta.
+
+    As published, 1 where A_0 grew. What is lent is the change of a potential, the number of notes that are
+    read: the agent is paid for a note when it is written, and loses as much in the end. Nothing can be gained
+    by asking more than it takes, and what is best without a bonus is best with it (Ng et al., 1999).
+
+    Args:
+        experience: the steps.
+        last: what is read after the last of them.
+        settings: whether it is lent, and the discount.
+    """
+    if not settings.lend_bonus:
+        return experience.grew.astype(jnp.float32)
+    held, held_last = ((each.notes != PAD).any(-1).sum(-1) for each in (experience.reading, last))
+    after = jnp.concatenate([held[1:], held_last[None]])
+    after = jnp.where(experience.truncated, held + experience.grew, after)
+    return settings.discount * jnp.where(experience.terminated, 0, after) - held
 
 
 def advantages(
