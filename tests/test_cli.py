@@ -97,6 +97,7 @@ def test_what_the_user_got_wrong_is_one_line(arguments: tuple[str, ...], said: s
         (("train", "qbabyai/danger", "--steps", "inf"), "such as 500K or 20M"),
         (("train", "qbabyai/danger", "--told", "2"), "told is a share from 0 to 1, not 2"),
         (("train", "qbabyai/danger", "--bonus", "nan"), "bonus is a number from 0 on"),
+        (("train", "qbabyai/danger", "--bonus-until", "2"), "bonus_until is a share from 0 to 1, not 2"),
         (("train", "qtextworld/take-1", "--preset", "paper", "--lend-bonus"), "DQN, which has no lend_bonus"),
         (("train", "qbabyai/danger", "--from", "shipped"), "another network than afk has here"),
         (("train", "qbabyai/danger", "--from", "nowhere"), "there is no agent nowhere"),

@@ -165,8 +165,9 @@ def evaluate(
     from afk.experiments.shelf import find_agent, play_on
 
     summary = {"agent": agent, "task": task, "seed": seed}
+    env = make(task)  # a task that does not exist is refused before an agent is
     if agent in POLICIES:
-        chunks = play(make(task), POLICIES[agent], episodes=episodes, seed=seed)
+        chunks = play(env, POLICIES[agent], episodes=episodes, seed=seed)
     else:
         found = find_agent(agent, (task,), any_task=any_task)
         summary |= {"variant": found.config.agent, "trained_with_seed": found.seed}
@@ -182,9 +183,8 @@ def evaluate(
     table = Table("measure", "value")
     for name, value in summary.items():
         shown = f"{value:.3f}" if isinstance(value, float) else str(value)
-        table.add_row(
-            name.replace("_", " "), f"{shown} (95%: {low:.3f} to {high:.3f})" if name == "success" else shown
-        )
+        title = "|Q_t|" if name == "good_queries" else name.replace("_", " ")
+        table.add_row(title, f"{shown} (95%: {low:.3f} to {high:.3f})" if name == "success" else shown)
     make_console().print(table)
 
 

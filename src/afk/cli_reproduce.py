@@ -22,7 +22,7 @@ def reproduce(
         typer.Argument(
             metavar="ITEM",
             help="table-1, lengths, textworld, ablation, generalisation, query-quality, query-histogram, "
-            "task-statistics, game-statistics or curves; without it, all that there are records for.",
+            "task-statistics, game-statistics, shipped or curves; without it, all that have records.",
         ),
     ] = None,
     folder: Annotated[Path, typer.Option("--from", help="The folder of records.")] = Path("results"),

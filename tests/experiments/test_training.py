@@ -155,11 +155,23 @@ def test_agents_for_other_tasks_and_files_that_are_none_are_refused(finished: Pa
         find_agent("nowhere", TINY.tasks)
 
 
-def test_a_folder_in_use_is_refused_and_left_alone(finished: Path) -> None:
+def test_a_folder_that_holds_something_is_refused_and_left_alone(finished: Path, tmp_path: Path) -> None:
     before = {path.name: path.stat().st_mtime_ns for path in finished.iterdir()}
-    with pytest.raises(ValueError, match="in use"):
+    with pytest.raises(ValueError, match="holds a run already"):
         start_run(TINY, finished)
     assert {path.name: path.stat().st_mtime_ns for path in finished.iterdir()} == before
+    (tmp_path / "letter.txt").write_text("dear")
+    for path in (tmp_path, tmp_path / "letter.txt"):
+        with pytest.raises(ValueError, match="is not an empty folder"):
+            start_run(TINY, path)
+    assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
+
+
+def test_a_configuration_that_is_none_is_named(tmp_path: Path) -> None:
+    for content in ("{}", "[", '{"settings": {}}'):
+        (tmp_path / "config.json").write_text(content)
+        with pytest.raises(ValueError, match=r"config\.json cannot be read"):
+            read_config(tmp_path)
 
 
 def test_a_broken_log_is_named(finished: Path, tmp_path: Path) -> None:

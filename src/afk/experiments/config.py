@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from afk.agents.agent import Size
 from afk.agents.notebook import NoteTaking, Similarity
 from afk.agents.variants import find_variant
-from afk.checks import check_counts
+from afk.checks import check_counts, check_shares
 from afk.envs.base import Environment
 from afk.envs.qtextworld.tasks import Task as TextTask
 from afk.envs.registry import find_task, make_roomy
@@ -69,9 +69,7 @@ class Config:
         if not different or not all(0 <= seed < 2**32 for seed in self.seeds):
             raise ValueError(f"seeds are different numbers from 0 to below 2**32, not {self.seeds}")
         check_counts(self, "steps", "levels", "chunk", "evaluate_every", "evaluation_episodes")
-        for name in ("scattered", "told"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} is a share from 0 to 1, not {getattr(self, name)}")
+        check_shares(self, "scattered", "told")
         if self.evaluation_episodes < len(self.tasks):
             raise ValueError(f"evaluation_episodes is at least {len(self.tasks)}, one a task")
         if self.evaluate_every % self.chunk:
@@ -164,5 +162,5 @@ def read_config(folder: Path) -> Config:
         raise ValueError(f"{folder} is not the folder of a run: it has no config.json")
     try:
         return Config.from_json(json.loads(path.read_text()))
-    except json.JSONDecodeError as error:
+    except ValueError as error:  # what JSON cannot read is one, too
         raise ValueError(f"{path} cannot be read: {error}") from error

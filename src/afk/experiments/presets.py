@@ -40,7 +40,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "evaluate_every": 40,
     },
     "laptop": {
-        "steps": 1_200_000,
+        "steps": 800_000,
         "size": Size(
             width=32, head=32, view_layers=1, film_blocks=2, kernel=1, places=True, notes=8, distinct_notes=0
         ),
@@ -50,10 +50,10 @@ PRESETS: dict[str, dict[str, Any]] = {
             epochs=3,
             learning_rate=1e-3,
             advantage_floor=0.3,
-            entropy_weight=0.03,
-            switch_entropy_weight=0.03,
-            bonus=0.05,
-            bonus_until=0.6,
+            entropy_weight=0.02,
+            switch_entropy_weight=0.02,
+            bonus=0.03,
+            bonus_until=0.5,
             **_OURS,
         ),
         "levels": 4096,

@@ -66,7 +66,8 @@ def start_run(config: Config, folder: Path, first: Agent | None = None) -> None:
     if folder.exists() and (
         not folder.is_dir() or any(path.name not in harmless for path in folder.iterdir())
     ):
-        raise ValueError(f"{folder} is in use; choose another folder, or go on with --resume {folder}")
+        held = "holds a run already" if (folder / "config.json").is_file() else "is not an empty folder"
+        raise ValueError(f"{folder} {held}; choose another, or go on with a run that is there by --resume")
     if first is not None:
         if checkpoint.shapes(first) != checkpoint.shapes(first_agent(config, config.seeds[0])):
             raise ValueError(f"the agent to begin with has another network than {config.agent} has here")

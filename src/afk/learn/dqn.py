@@ -12,7 +12,7 @@ import optax
 from afk.agents.reading import Reading
 from afk.agents.text_reader import TextReader, best_value, value_of
 from afk.agents.transformer import by_length
-from afk.checks import check_counts
+from afk.checks import check_counts, check_shares
 from afk.learn.parallel import spread
 from afk.learn.ppo import Pace
 from afk.learn.replay import Ending, Replay, Step, Transitions, add, draw, empty_replay
@@ -65,6 +65,7 @@ class Settings:
         for name, value in vars(self).items():
             if not 0 <= value < math.inf:
                 raise ValueError(f"{name} is a number from 0 on, not {value}")
+        check_shares(self, "bonus_until", "settle_after")
         learned = self.steps_per_update * self.samples_per_step
         if self.gradients < 1 or not math.isclose(learned, self.gradients * self.batch):
             raise ValueError(

@@ -11,7 +11,7 @@ import optax
 
 from afk.agents.agent import Agent
 from afk.agents.reading import Reading
-from afk.checks import check_counts
+from afk.checks import check_counts, check_shares
 from afk.language import PAD
 from afk.learn.parallel import spread
 from afk.learn.rollout import Actors, Course, Episodes, Experience, Play, collect, decide, glance_at
@@ -74,6 +74,7 @@ class Settings:
         for name, value in vars(self).items():
             if isinstance(value, float) and not 0 <= value < math.inf:
                 raise ValueError(f"{name} is a number from 0 on, not {value}")
+        check_shares(self, "bonus_until", "settle_after")
         if self.steps % self.bptt:
             raise ValueError(f"steps ({self.steps}) must be a multiple of bptt ({self.bptt})")
         sequences = self.environments * (self.steps // self.bptt)

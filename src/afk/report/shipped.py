@@ -14,7 +14,7 @@ _COLUMNS = (
     ("success", "success", "success", 1),
     ("steps", "episode_length", "episode_length", -1),
     ("queries", "queries", "", 0),
-    ("good queries", "good_queries", "", 0),
+    ("|Q_t|", "good_queries", "", 0),
     ("precision", "precision", "", 0),
     ("recall", "recall", "", 0),
     ("F1", "f1", "", 0),
