@@ -165,9 +165,8 @@ def evaluate(
     from afk.experiments.shelf import find_agent, play_on
 
     summary = {"agent": agent, "task": task, "seed": seed}
-    env = make(task)  # a task that does not exist is refused before an agent is
     if agent in POLICIES:
-        chunks = play(env, POLICIES[agent], episodes=episodes, seed=seed)
+        chunks = play(make(task), POLICIES[agent], episodes=episodes, seed=seed)
     else:
         found = find_agent(agent, (task,), any_task=any_task)
         summary |= {"variant": found.config.agent, "trained_with_seed": found.seed}

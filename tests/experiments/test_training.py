@@ -153,6 +153,8 @@ def test_agents_for_other_tasks_and_files_that_are_none_are_refused(finished: Pa
         find_agent(str(finished / "state.safetensors"), TINY.tasks)
     with pytest.raises(ValueError, match="there is no agent nowhere"):
         find_agent("nowhere", TINY.tasks)
+    with pytest.raises(ValueError, match="unknown task 'qbabyai/nowhere'"):
+        find_agent(str(finished), ("qbabyai/nowhere",))
 
 
 def test_a_folder_that_holds_something_is_refused_and_left_alone(finished: Path, tmp_path: Path) -> None:

@@ -39,6 +39,8 @@ def find_agent(name: str, tasks: tuple[str, ...], *, any_task: bool = False) -> 
         tasks: what it is to play.
         any_task: whether it may have been trained on other tasks.
     """
+    for task in tasks:
+        find_task(task)  # what does not exist nobody was trained on
     if name == SHIPPED:
         with as_file(_shipped(tasks[0], any_task=any_task)) as path:
             return load_agent(path)

@@ -185,7 +185,7 @@ def bonuses(experience: Experience, last: Reading, settings: Settings) -> jax.Ar
     """
     if not settings.lend_bonus:
         return experience.grew.astype(jnp.float32)
-    held, held_last = ((each.notes != PAD).any(-1).sum(-1) for each in (experience.reading, last))
+    held, held_last = ((each.notes[..., 0] != PAD).sum(-1) for each in (experience.reading, last))
     after = jnp.concatenate([held[1:], held_last[None]])
     after = jnp.where(experience.truncated, held + experience.grew, after)
     return settings.discount * jnp.where(experience.terminated, 0, after) - held
