@@ -1,6 +1,7 @@
 """Where the time of training goes on a GPU, kernel by kernel.
 
     python benchmarks/trace_training.py --preset fast --seeds 5 [--task TASK] [--agent AGENT] [--updates 5]
+        [--changes '{"settings.batch": 1024}']
 
 Compiles a chunk of updates, runs it some times, traces it once, and prints a JSON record: milliseconds an
 update by kind of kernel, and the kernels that take longest, each with the operation that it computes.
@@ -13,7 +14,6 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ import jax
 
 from afk.bench import describe_machine
 from afk.experiments.chunk import Chunk
+from afk.experiments.config import change
 from afk.experiments.presets import preset
 from afk.experiments.train import draw_courses, first_learners
 from afk.learn.parallel import use_devices
@@ -46,12 +47,13 @@ def main() -> None:
     parser.add_argument("--task", action="append")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--updates", type=int, default=5)
+    parser.add_argument("--changes", type=json.loads, default={}, help="numbers that are not the preset's")
     options = parser.parse_args()
     if jax.default_backend() == "cpu":
         sys.exit("error: this traces the kernels of a GPU, and there is none")
     tasks = options.task or ["qbabyai/object-in-box"]
     config = preset(options.preset, tasks, agent=options.agent, seeds=tuple(range(options.seeds)))
-    config = replace(config, chunk=options.updates, evaluate_every=options.updates)
+    config = change(config, {"chunk": options.updates, "evaluate_every": options.updates} | options.changes)
     learner, courses, pace = first_learners(config), draw_courses(config, 0), config.pace_at(0)
     chunk = Chunk(config, learner, courses, use_devices(1, config.settings.environments))
     seconds = []
@@ -70,6 +72,7 @@ def main() -> None:
         "agent": options.agent,
         "tasks": tasks,
         "seeds": options.seeds,
+        "changes": options.changes,
         "machine": describe_machine(),
         "compile_seconds": chunk.compile_seconds,
         "steps_per_second": steps / min(seconds),

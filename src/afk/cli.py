@@ -88,6 +88,14 @@ def train(
         typer.Option(help="Which n-grams relate two notes, 1 or 2.", show_default="the preset's"),
     ] = None,
     alpha: Annotated[float | None, typer.Option(help="How similar related notes are.")] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Another number of a run's config.json: settings.entropy_weight=0.03; may be given again.",
+        ),
+    ] = None,
     start: Annotated[
         str | None,
         typer.Option("--from", help="An agent to begin with: shipped, a run's folder, or a checkpoint."),
@@ -111,6 +119,7 @@ def train(
         "lend_bonus": lend_bonus,
     }
     options |= {"scattered": scattered, "told": told, "n_gram": n_gram, "alpha": alpha, "from": start}
+    options["set"] = dict(map(_read_change, changes)) if changes else None
     given = {name: value for name, value in options.items() if value is not None}
     if bool(tasks) == (resume is not None):
         raise ValueError("say either tasks to train on, or --resume and the folder of a run")
@@ -133,6 +142,7 @@ def _configure(tasks: list[str], given: dict[str, Any], devices: int | None) -> 
     """The run that the command line asks for; a ValueError if there is none such."""
     import jax
 
+    from afk.experiments.config import change
     from afk.experiments.presets import preset as find_preset
     from afk.learn.parallel import use_devices
 
@@ -144,8 +154,31 @@ def _configure(tasks: list[str], given: dict[str, Any], devices: int | None) -> 
     unknown = [key for key in changes if not hasattr(config.settings, key)]
     if unknown:
         raise ValueError(f"preset {name} trains with DQN, which has no {unknown[0]}")
+    _refuse_idle(given, config.agent)
+    config = change(replace(config, settings=replace(config.settings, **changes)), given.get("set", {}))
     use_devices(devices, config.settings.environments)
-    return replace(config, settings=replace(config.settings, **changes))
+    return config
+
+
+def _read_change(text: str) -> tuple[str, Any]:
+    """The name and the value of ``NAME=VALUE``."""
+    name, _, value = text.partition("=")
+    try:
+        return name, json.loads(value)
+    except ValueError as error:
+        raise ValueError(f"--set takes NAME=VALUE with a number, or true or false, not {text!r}") from error
+
+
+def _refuse_idle(given: dict[str, Any], agent: str) -> None:
+    """Refuse options that are about something that the agent does not have."""
+    from afk.agents.variants import find_variant
+
+    variant = find_variant(agent)
+    about = {"bonus": ("bonus", "bonus_until", "lend_bonus"), "notebook": ("told", "n_gram", "alpha")}
+    for part, names in about.items():
+        idle = [name for name in names if name in given and not getattr(variant, part)]
+        if idle:
+            raise ValueError(f"{agent} has no {part}: leave out --{idle[0].replace('_', '-')}")
 
 
 @app.command(name="eval")

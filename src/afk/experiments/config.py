@@ -1,7 +1,9 @@
 """What a run is: one dataclass, written to the run's folder as JSON."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -153,6 +155,34 @@ def _make_play(env: Environment[Any], agent: str, similarity: Similarity) -> Pla
         words=env.sentence_length,
     )
     return Play(env, find_variant(agent), rules)
+
+
+def change(config: Config, changes: Mapping[str, Any]) -> Config:
+    """A run with other numbers; a ValueError that names the first that it does not have, or cannot have.
+
+    Args:
+        config: the run.
+        changes: values by name, as in the file of a run: ``scattered``, ``settings.bonus``, ``size.width``.
+    """
+    content = config.to_json()
+    parts = {"": content, "settings.": content["settings"], "size.": content["size"]}
+    held = {
+        prefix + key: (part, key)
+        for prefix, part in parts.items()
+        for key, value in part.items()
+        if isinstance(value, bool | int | float)
+    }
+    for name, value in changes.items():
+        if name not in held:
+            near = get_close_matches(name, held, n=1, cutoff=0.4)
+            hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(held)}"
+            raise ValueError(f"a run has no number {name!r}; {hint}")
+        part, key = held[name]
+        kind = type(part[key])
+        if isinstance(value, bool) != (kind is bool) or not isinstance(value, kind | int):
+            raise ValueError(f"{name} is like {json.dumps(part[key])}, not {json.dumps(value)}")
+        part[key] = kind(value)
+    return Config.from_json(content)
 
 
 def read_config(folder: Path) -> Config:

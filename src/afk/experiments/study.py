@@ -18,7 +18,7 @@ from rich.table import Table
 
 from afk.envs.registry import make
 from afk.experiments.claim import claim
-from afk.experiments.config import Config, read_config
+from afk.experiments.config import Config, change, read_config
 from afk.experiments.log import read_log
 from afk.experiments.outcome import make_record
 from afk.experiments.presets import preset
@@ -42,6 +42,7 @@ class Run:
         also: what it is evaluated on besides, without having seen it.
         seeds: trained side by side.
         steps: environment steps a seed; those of the preset if None.
+        changes: what else is not the preset's: names and values, see `change`.
     """
 
     preset: str
@@ -50,6 +51,7 @@ class Run:
     also: tuple[str, ...] = ()
     seeds: tuple[int, ...] = SEEDS
     steps: int | None = None
+    changes: tuple[tuple[str, float], ...] = ()
 
     @property
     def name(self) -> str:
@@ -61,6 +63,7 @@ class Run:
         """The run itself; a ValueError if there can be no such run."""
         steps = {} if self.steps is None else {"steps": self.steps}
         config = preset(self.preset, self.tasks, agent=self.agent, seeds=self.seeds, **steps)
+        config = change(config, dict(self.changes))
         for task in self.also:
             if make(task).action_sizes != config.play.env.action_sizes:
                 raise ValueError(f"{self.name} has other actions than {task}: it cannot play it")

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from afk.agents.variants import find_variant
-from afk.experiments.run_record import read_object, task_named
+from afk.experiments.run_record import is_number, read_object, task_named
 from afk.experiments.study import SEEDS, Run
 from afk.report.items import find_item
 
-_STUDY = ("preset", "agents", "tasks", "also", "seeds", "steps")  # what a file may say
+_STUDY = ("preset", "agents", "tasks", "also", "seeds", "steps", "changes")  # what a file may say
 
 
 def plan_items(
@@ -49,9 +49,10 @@ def read_study(path: Path, *, preset: str) -> list[Run]:
     """The runs of a study that a JSON file describes, each agent on each task.
 
         {"tasks": ["qbabyai/danger", ["SD", "CD"]], "agents": ["afk", "query"], "seeds": [24, 42],
-         "preset": "laptop", "steps": 500000, "also": []}
+         "preset": "laptop", "steps": 500000, "changes": {"settings.bonus": 0.05}, "also": []}
 
-    A list of tasks is trained on together; `also` is played unseen. Only the tasks have to be there.
+    A list of tasks is trained on together; `also` is played unseen; changes are numbers of a run that are not
+    the preset's, see `change`. Only the tasks have to be there.
 
     Args:
         path: of the file; a ValueError of one line if it makes no sense.
@@ -69,6 +70,11 @@ def read_study(path: Path, *, preset: str) -> list[Run]:
     seeds = content.get("seeds", list(SEEDS))
     if not isinstance(seeds, list) or not seeds or not all(map(_is_count, seeds)):
         raise ValueError(f"seeds in {path} is a list of numbers, not {seeds!r}")
+    changes = content.get("changes", {})
+    if not isinstance(changes, dict) or not all(
+        isinstance(each, bool) or is_number(each) for each in changes.values()
+    ):
+        raise ValueError(f"changes in {path} are numbers by name, not {changes!r}")
     groups = _list(path, content, "tasks", [])
     together = [group if isinstance(group, list) else [group] for group in groups]
     agents = _names(path, "agents", _list(path, content, "agents", ["afk"]))
@@ -83,6 +89,7 @@ def read_study(path: Path, *, preset: str) -> list[Run]:
             tuple(map(task_named, also)),
             tuple(seeds),
             steps,
+            tuple(changes.items()),
         )
         for group in together
         for agent in agents
