@@ -14,8 +14,10 @@ from afk.envs.qbabyai.text import describe_action
 from afk.envs.registry import make
 from afk.experiments.evaluate import fresh_keys
 
+from .command import Run
 
-def run(
+
+def run_apart(
     *arguments: str, folder: Path | None = None, typed: str | None = None
 ) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "afk", *arguments]
@@ -24,8 +26,8 @@ def run(
     )
 
 
-def test_tasks_are_listed() -> None:
-    rows = json.loads(run("tasks", "--json").stdout)
+def test_tasks_are_listed(run: Run) -> None:
+    rows = json.loads(run_apart("tasks", "--json").stdout)
     assert len(rows) == 20
     assert [row["world"] for row in rows] == ["Q-BabyAI"] * 16 + ["Q-TextWorld"] * 4
     assert rows[8]["task"] == "qbabyai/danger+open-door"
@@ -42,12 +44,12 @@ def test_tasks_are_listed() -> None:
         "max_steps": 20,
         "good_queries": 4,
     }
-    shown = run("tasks").stdout
+    shown = run("tasks").out
     assert all(row["task"] in shown for row in rows)
 
 
 def test_the_expert_is_evaluated() -> None:
-    done = run("eval", "expert", "--task", "qbabyai/danger", "--episodes", "20", "--json")
+    done = run_apart("eval", "expert", "--task", "qbabyai/danger", "--episodes", "20", "--json")
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
     assert summary["success"] == summary["f1"] == 1 and summary["episodes"] == 20
@@ -79,11 +81,11 @@ def test_the_expert_is_evaluated() -> None:
         (("sing",), "sing"),
     ],
 )
-def test_what_the_user_got_wrong_is_one_line(arguments: tuple[str, ...], said: str) -> None:
+def test_what_the_user_got_wrong_is_one_line(arguments: tuple[str, ...], said: str, run: Run) -> None:
     done = run(*arguments)
-    assert done.returncode == 2
-    assert said in done.stderr and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
-    assert done.stdout == ""
+    assert done.code == 2
+    assert said in done.err and done.err.startswith("error: ") and done.err.count("\n") == 1
+    assert done.out == ""
 
 
 @pytest.mark.parametrize(
@@ -108,21 +110,44 @@ def test_what_the_user_got_wrong_is_one_line(arguments: tuple[str, ...], said: s
         (("train", "qbabyai/danger", "--agent", "akf"), "did you mean afk"),
         (("train", "qbabyai/danger", "--steps", "many"), "such as 500K or 20M"),
         (("train", "--resume", "nowhere"), "no config.json"),
+        (("train", "qbabyai/danger", "--agent", "no-query", "--told", "0.5"), "no-query has no notebook"),
+        (("train", "qbabyai/danger", "--agent", "query", "--bonus-until", "0"), "leave out --bonus-until"),
+        (("train", "qbabyai/danger", "--set", "bonus"), "--set takes NAME=VALUE"),
+        (("train", "qbabyai/danger", "--set", "settings.bonuses=1"), "did you mean settings.bonus?"),
     ],
 )
-def test_training_refuses_in_one_line(arguments: tuple[str, ...], said: str, tmp_path: Path) -> None:
-    done = run(*arguments, folder=tmp_path)
-    assert done.returncode == 2 and said in done.stderr and done.stderr.count("\n") == 1
+def test_training_refuses_in_one_line(
+    arguments: tuple[str, ...], said: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run(*arguments)
+    assert done.code == 2 and said in done.err and done.err.count("\n") == 1
+    assert not list(tmp_path.iterdir()), "nothing is left behind"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("eval", "expert", "--task", "qbabyai/dangre"), "did you mean qbabyai/danger"),
+        (("eval", "expert"), "--task"),
+        (("train", "qbabyai/danger", "--from", "shipped"), "another network than afk has here"),
+        (("train", "--resume", "nowhere"), "no config.json"),
+    ],
+)
+def test_a_refusal_is_all_that_a_process_says(arguments: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    done = run_apart(*arguments, folder=tmp_path)
+    assert done.returncode == 2 and done.stdout == ""
+    assert said in done.stderr and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
     assert not list(tmp_path.iterdir()), "nothing is left behind"
 
 
 def test_a_shipped_agent_is_evaluated_and_watched(tmp_path: Path) -> None:
-    done = run("eval", "shipped", "--task", "qbabyai/danger", "--episodes", "50", "--json")
+    done = run_apart("eval", "shipped", "--task", "qbabyai/danger", "--episodes", "50", "--json")
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
     assert summary["success"] > 0.9 and summary["recall"] > 0.9 and summary["variant"] == "afk-plus"
     gif = tmp_path / "episode.gif"
-    done = run("watch", "shipped", "--task", "qbabyai/danger", "--seed", "1", "--gif", str(gif))
+    done = run_apart("watch", "shipped", "--task", "qbabyai/danger", "--seed", "1", "--gif", str(gif))
     assert done.returncode == 0, done.stderr
     assert "danger zone is" in done.stdout and gif.read_bytes().startswith(b"GIF89a")
 
@@ -130,7 +155,7 @@ def test_a_shipped_agent_is_evaluated_and_watched(tmp_path: Path) -> None:
 def test_a_level_is_solved_in_the_terminal() -> None:
     states = draw_pool(make("qbabyai/danger"), fresh_keys(3)[0], 1).states
     lines = [describe_action(action) for action in plan(jax.tree.map(lambda leaf: leaf[0], states))]
-    done = run("play", "qbabyai/danger", "--seed", "3", typed="\n".join(["help", "jump", *lines]))
+    done = run_apart("play", "qbabyai/danger", "--seed", "3", typed="\n".join(["help", "jump", *lines]))
     assert done.returncode == 0, done.stderr
     assert "~ tile, k key" in done.stdout and "cannot read 'jump'; write left, right" in done.stdout
     assert 'The answer: "danger zone is' in done.stdout

@@ -1,5 +1,6 @@
 """The demonstration, cut short."""
 
+from dataclasses import replace
 from importlib.resources import files
 from io import StringIO
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from afk import demo
+from afk.agents.agent import Size
 from afk.demo import show
 from afk.envs.qtextworld.tasks import Task as TextTask
 from afk.envs.registry import find_task
@@ -17,9 +19,13 @@ from afk.experiments.shelf import SHIPPED, SHOWN, find_agent, shipped_tasks
 
 
 def preset_in_small(name: str, tasks: list[str], **changes: Any) -> Config:
-    """A preset whose chunks are one small update long."""
-    small = {"levels": 64, "chunk": 1, "evaluate_every": 1, "evaluation_episodes": 8}
-    return preset(name, tasks, **(small | changes))
+    """A preset whose network is small, and whose chunks are one small update long."""
+    config = preset(name, tasks, chunk=1, evaluate_every=1, evaluation_episodes=8, levels=32, **changes)
+    return replace(
+        config,
+        size=Size(width=8, head=8, view_layers=1, film_blocks=1, distinct_notes=0),
+        settings=replace(config.settings, environments=8, minibatches=2, epochs=1),
+    )
 
 
 def test_the_demonstration_plays_shows_and_trains(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,5 @@
 """What tests of runs share."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -19,17 +18,11 @@ def shared(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
 
 
 @pytest.fixture(scope="session")
-def environment(shared: Path) -> dict[str, str]:
-    """Of a process that shares its compiled programs with others."""
-    return os.environ | {"JAX_COMPILATION_CACHE_DIR": str(shared / "compiled")}
-
-
-@pytest.fixture(scope="session")
-def finished(shared: Path, environment: dict[str, str]) -> Path:
+def finished(shared: Path) -> Path:
     """The folder of a run that nobody disturbed; the first process that wants it trains it for all."""
     folder = shared / "whole"
     with claim(shared, wait=True):
         if not (folder / "state.safetensors").exists():
             start_run(TINY, folder)
-            train_apart(folder, environment)
+            train_apart(folder)
     return folder

@@ -26,21 +26,19 @@ from afk.experiments.train import first_agent, start_run, train
 from afk.learn import dqn, ppo
 
 from ..small_games import small_bank
-from .own_cache import own_cache
 
 TASK = "qtextworld/take-1"
 CHUNKS = 4
 
 
 @pytest.fixture(scope="module", autouse=True)
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """For these tests only: a small bank as the kept one, a state after every chunk, programs in a cache."""
+def kept() -> Iterator[None]:
+    """For these tests only: a small bank as the kept one, a state after every chunk."""
     bank, patch = small_bank(), pytest.MonkeyPatch()
     patch.setattr(bank_module, "_kept_bank", lambda path: bank)
     patch.setattr(train_module, "_SAVE_SECONDS", 0)
     config_module._make_play.cache_clear()
-    with own_cache(tmp_path_factory.mktemp("compiled")):
-        yield
+    yield
     patch.undo()
     config_module._make_play.cache_clear()
 

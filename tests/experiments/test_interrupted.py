@@ -1,6 +1,7 @@
 """Runs that are stopped, and runs in other company: the same parameters in the end."""
 
 import json
+import os
 import random
 import signal
 import subprocess
@@ -21,12 +22,12 @@ from .tiny_run import TINY, TRAIN, train_apart
 
 
 def test_a_run_that_is_stopped_and_killed_goes_on_to_the_same_parameters(
-    finished: Path, environment: dict[str, str], tmp_path: Path
+    finished: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "pieced"
     start_run(TINY, folder)
     command = [sys.executable, "-m", "afk", "train", "--resume", str(folder)]
-    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     _wait_for_checkpoint(process, folder)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=300)
@@ -35,13 +36,13 @@ def test_a_run_that_is_stopped_and_killed_goes_on_to_the_same_parameters(
     rows = read_log(folder)
     assert 0 < len(rows) < 6 and load_file(folder / "state.safetensors")["updates"] == rows[-1]["updates"]
 
-    process = subprocess.Popen([sys.executable, "-c", TRAIN, str(folder)], env=environment)
+    process = subprocess.Popen([sys.executable, "-c", TRAIN, str(folder)])
     _wait_for_checkpoint(process, folder)
     time.sleep(random.uniform(0, 0.3))
     process.send_signal(signal.SIGKILL)
     assert process.wait(timeout=300) in (-signal.SIGKILL, 0)
 
-    train_apart(folder, environment)
+    train_apart(folder)
     whole, pieced = (load_file(each / "state.safetensors") for each in (finished, folder))
     assert whole.keys() == pieced.keys()
     for name, array in whole.items():
@@ -68,12 +69,12 @@ def _log(folder: Path) -> list[dict]:
 
 
 def test_seeds_side_by_side_on_four_devices_learn_what_each_learns_alone_on_one(
-    finished: Path, environment: dict[str, str], tmp_path: Path
+    finished: Path, tmp_path: Path
 ) -> None:
     config = replace(TINY, seeds=(42, 24))
     start_run(config, tmp_path)
-    flags = f"{environment['XLA_FLAGS']} --xla_force_host_platform_device_count=4"
-    train_apart(tmp_path, environment | {"XLA_FLAGS": flags})
+    flags = f"{os.environ['XLA_FLAGS']} --xla_force_host_platform_device_count=4"
+    train_apart(tmp_path, XLA_FLAGS=flags)
     together, alone = (load_file(each / "last-24.safetensors") for each in (tmp_path, finished))
     other = load_file(tmp_path / "last-42.safetensors")
     for name, array in alone.items():
@@ -86,13 +87,11 @@ def test_seeds_side_by_side_on_four_devices_learn_what_each_learns_alone_on_one(
         find_agent(str(tmp_path), TINY.tasks)
 
 
-def test_a_full_disk_is_one_clear_line_and_nothing_half_written(
-    environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_full_disk_is_one_clear_line_and_nothing_half_written(tmp_path: Path) -> None:
     start_run(TINY, tmp_path)
     limited = f"ulimit -f 8; exec {sys.executable} -m afk train --resume {tmp_path}"
     # Half a program would be all that it could leave for others.
-    reading = environment | {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "1000"}
+    reading = os.environ | {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "1000"}
     process = subprocess.run(
         ["bash", "-c", limited], env=reading, capture_output=True, text=True, timeout=300
     )

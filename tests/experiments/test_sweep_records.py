@@ -20,6 +20,7 @@ from afk.experiments.run_record import RunRecord, keep_seeds, merge_records, rea
 from afk.experiments.study import SEEDS, Run
 from afk.experiments.sweep import Place, do_sweep, overview, train_seed
 from afk.experiments.train import start_run
+from afk.learn.ppo import Settings
 from afk.report.plan import read_study
 
 from ..report.made_records import make_run
@@ -175,7 +176,12 @@ def test_what_the_user_got_wrong_is_one_line(
         ({"tasks": ["S"], "seeds": [1.5]}, "seeds in .* is a list of numbers"),
         ({"tasks": ["S"], "steps": 0}, "steps in .* is a number from 1 on, not 0"),
         ({"tasks": ["S"], "preset": 1}, "preset in .* is a name, not 1"),
-        ({"tasks": ["S"], "seed": 1}, "says 'seed'; a study has preset, agents, tasks, also, seeds, steps"),
+        ({"tasks": ["S"], "changes": {"settings.bonus": "x"}}, "changes in .* are numbers by name, not"),
+        ({"tasks": ["S"], "changes": [0.03]}, "changes in .* are numbers by name, not"),
+        (
+            {"tasks": ["S"], "seed": 1},
+            "says 'seed'; a study has preset, agents, tasks, also, seeds, steps, changes",
+        ),
         ([], "holds no JSON object"),
     ],
 )
@@ -195,6 +201,15 @@ def test_a_study_is_read_from_a_file(tmp_path: Path) -> None:
         *("fast--afk--S", "fast--query--S", "fast--afk--SD+CD", "fast--query--SD+CD")
     ]
     assert all(run.seeds == SEEDS and run.steps is None and len(run.also) == 1 for run in runs)
+
+
+def test_a_study_may_change_numbers_of_its_preset(tmp_path: Path) -> None:
+    path = tmp_path / "study.json"
+    path.write_text(json.dumps({"tasks": ["S"], "changes": {"settings.entropy_weight": 0.03}}))
+    (run,) = read_study(path, preset="laptop")
+    before = replace(run, changes=()).config
+    assert isinstance(before.settings, Settings) and before.settings.entropy_weight != 0.03
+    assert run.config == replace(before, settings=replace(before.settings, entropy_weight=0.03))
 
 
 def test_no_ray_no_cluster_and_no_machine_are_said_in_a_line(

@@ -1,5 +1,6 @@
 """A run that takes seconds, and a process to train it in."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -26,6 +27,7 @@ list(train(Path(sys.argv[1])))
 """
 
 
-def train_apart(folder: Path, environment: dict[str, str]) -> None:
-    """Train in a process of its own."""
-    subprocess.run([sys.executable, "-c", TRAIN, str(folder)], env=environment, check=True, timeout=300)
+def train_apart(folder: Path, **environment: str) -> None:
+    """Train in a process of its own, whose environment may differ."""
+    command = [sys.executable, "-c", TRAIN, str(folder)]
+    subprocess.run(command, env=os.environ | environment, check=True, timeout=300)

@@ -1,11 +1,8 @@
 """Q-TextWorld by name and on the command line, as a user meets it."""
 
-import io
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
@@ -20,34 +17,10 @@ from afk.envs.qtextworld.solver import plan
 from afk.envs.qtextworld.tasks import Task, paper_tasks
 from afk.experiments.evaluate import expert, fresh_keys, play, summarise
 
+from ..command import Run
 from .families import ALL
 
 CUT = "qtextworld/take-1-cut"
-
-
-class Done(NamedTuple):
-    code: int | str | None
-    out: str
-    err: str
-
-
-Run = Callable[..., Done]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
-    """The command ``afk`` in this process, with what is typed into it."""
-
-    def run(*arguments: str, typed: str = "") -> Done:
-        monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path))
-        monkeypatch.setattr(sys, "argv", ["afk", *arguments])
-        monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
-        with pytest.raises(SystemExit) as stopped:
-            cli.main()
-        said = capsys.readouterr()
-        return Done(stopped.value.code, said.out, said.err)
-
-    return run
 
 
 @pytest.fixture
@@ -173,7 +146,9 @@ def test_a_spoilt_ingredient_is_a_failure(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("kept")
-def test_speed_is_measured_against_textworlds_engine(run: Run) -> None:
+def test_speed_is_measured_against_textworlds_engine(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "_POOL", 64)
+    monkeypatch.setattr(bench, "_COPIED", 1 << 16)
     done = run("bench", "env", "--task", "qtextworld/take-1", "--envs", "16", "--seconds", "0.1")
     assert done.code in (0, None), done.err
     assert "qtextworld/take-1: bound by" in done.out and done.out.count("x textworld") == 2

@@ -2,8 +2,7 @@
 
 import json
 import re
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from io import StringIO
 from itertools import pairwise
@@ -40,6 +39,8 @@ from afk.experiments.shelf import TrainedAgent
 from afk.experiments.train import first_agent
 from afk.experiments.watch import CHOICES, show_episode, write_gif
 from afk.learn.rollout import Play, act, open_course, start_actors
+
+from ..command import Run
 
 TASK = Task("qtextworld/take-2-cut", ingredients=2, cut=True)
 TAKE = "qtextworld/take-1"
@@ -117,21 +118,6 @@ def kept(bank: Bank, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     config._make_play.cache_clear()
     yield
     config._make_play.cache_clear()
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable:
-    """The command ``afk`` in this process: its exit code, and what it wrote to either stream."""
-
-    def run(*arguments: str) -> tuple[object, str, str]:
-        monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path))
-        monkeypatch.setattr(sys, "argv", ["afk", *arguments])
-        with pytest.raises(SystemExit) as stopped:
-            cli.main()
-        out, err = capsys.readouterr()
-        return stopped.value.code, out, err
-
-    return run
 
 
 def small_config() -> config.Config:
@@ -295,7 +281,7 @@ def test_an_animation_has_a_frame_before_every_step_and_one_after_the_last(
 
 
 @pytest.mark.usefixtures("kept")
-def test_a_checkpoint_is_watched(run: Callable, tmp_path: Path) -> None:
+def test_a_checkpoint_is_watched(run: Run, tmp_path: Path) -> None:
     settings = small_config()
     path, gif = tmp_path / "best-24.safetensors", tmp_path / "episode.gif"
     checkpoint.save(path, first_agent(settings, 24), checkpoint.describe(settings, seed=24))

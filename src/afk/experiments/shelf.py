@@ -15,7 +15,7 @@ from afk.envs.base import Environment
 from afk.envs.registry import find_task
 from afk.experiments import checkpoint
 from afk.experiments.config import Config
-from afk.experiments.train import first_agent
+from afk.experiments.train import agent_shape
 from afk.learn.rollout import Play
 
 SHIPPED = "shipped"
@@ -73,9 +73,7 @@ def load_agent(path: Path) -> TrainedAgent:
     if not {"config", "seed"} <= description.keys():
         raise ValueError(f"{path} is not the checkpoint of an agent, such as best-24.safetensors")
     config = Config.from_json(description["config"])
-    return TrainedAgent(
-        config, description["seed"], checkpoint.load(path, first_agent(config, description["seed"]))
-    )
+    return TrainedAgent(config, description["seed"], checkpoint.load(path, agent_shape(config)))
 
 
 def save_small(path: Path, agent: TrainedAgent) -> None:

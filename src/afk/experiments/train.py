@@ -69,7 +69,7 @@ def start_run(config: Config, folder: Path, first: Agent | None = None) -> None:
         held = "holds a run already" if (folder / "config.json").is_file() else "is not an empty folder"
         raise ValueError(f"{folder} {held}; choose another, or go on with a run that is there by --resume")
     if first is not None:
-        if checkpoint.shapes(first) != checkpoint.shapes(first_agent(config, config.seeds[0])):
+        if checkpoint.shapes(first) != checkpoint.shapes(agent_shape(config)):
             raise ValueError(f"the agent to begin with has another network than {config.agent} has here")
         config = replace(config, first=checkpoint.digest(first))
         checkpoint.save(folder / _FIRST, first, checkpoint.describe(config))
@@ -154,7 +154,7 @@ def _read_first(config: Config, folder: Path) -> Agent | None:
     """The agent that a run begins with, if it was given one; a ValueError if it is lost."""
     if not config.first:
         return None
-    agent = checkpoint.load(folder / _FIRST, first_agent(config, config.seeds[0]))
+    agent = checkpoint.load(folder / _FIRST, agent_shape(config))
     if checkpoint.digest(agent) != config.first:
         raise ValueError(f"{folder / _FIRST} is not the agent that this run begins with")
     return agent
@@ -186,6 +186,11 @@ def first_agent(config: Config, seed: int) -> Agent:
         kind = PlusAgent if play.variant.plus else GridAgent
         return kind(play.variant, config.size, play.env.vocabulary, len(ACTIONS), key=key)
     return TextAgent(play.variant, config.size, play.env.vocabulary, key=key)
+
+
+def agent_shape(config: Config) -> Agent:
+    """A network with shapes in the place of arrays: a checkpoint is read without one being made before."""
+    return jax.eval_shape(lambda: first_agent(config, config.seeds[0]))
 
 
 def stack(trees: Sequence[Any]) -> Any:
