@@ -14,7 +14,7 @@ LOADED = re.compile(r"""<(?:script|img|iframe)\b[^>]*\ssrc="?([^"\s>]+)|<link\b[
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    pytest.importorskip("material", reason="mkdocs-material is not installed: pip install 'afk[docs]'")
+    pytest.importorskip("material", reason="mkdocs-material is not installed: pip install '.[docs]'")
     folder = tmp_path_factory.mktemp("site")
     build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
     result = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -116,7 +116,7 @@ def _write(folder: Path, made: "dict[str, list[Table]]", archive: "Archive") -> 
             written += 1
     drawings = [draw for name, draw in DRAWINGS.items() if name in made]
     if drawings and not find_spec("matplotlib"):
-        print("note: figures take matplotlib: pip install 'afk[report]'", file=sys.stderr)
+        print("note: figures take matplotlib; in afk's folder: pip install '.[report]'", file=sys.stderr)
         drawings = []
     for draw in drawings:
         for name, figure in draw(archive).items():

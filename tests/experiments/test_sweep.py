@@ -23,7 +23,7 @@ from afk.experiments.log import read_log
 from afk.experiments.run_record import RunRecord, merge_records, read_record
 
 needs_ray = pytest.mark.skipif(
-    find_spec("ray") is None, reason="ray is not installed: pip install 'afk[sweep]'"
+    find_spec("ray") is None, reason="ray is not installed: pip install '.[sweep]'"
 )
 SEEDS = (24, 7)
 NAME = "tiny--no-query--S"
