@@ -25,8 +25,9 @@ class NoisyLinear(eqx.Module):
         bound = inputs**-0.5
         self.weight = jax.random.uniform(weight_key, (inputs, outputs), minval=-bound, maxval=bound)
         self.bias = jax.random.uniform(bias_key, (outputs,), minval=-bound, maxval=bound)
-        self.weight_noise = jnp.full((inputs, outputs), sigma * bound)
-        self.bias_noise = jnp.full(outputs, sigma * bound)
+        # Of the type that they have once they were learned or loaded: otherwise all is compiled once more then.
+        self.weight_noise = jnp.full((inputs, outputs), sigma * bound, jnp.float32)
+        self.bias_noise = jnp.full(outputs, sigma * bound, jnp.float32)
 
     def __call__(self, x: jax.Array, key: jax.Array | None) -> jax.Array:
         """From (..., inputs) to (..., outputs), with the noise that a key draws, or with none."""
