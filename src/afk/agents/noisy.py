@@ -25,7 +25,7 @@ class NoisyLinear(eqx.Module):
         bound = inputs**-0.5
         self.weight = jax.random.uniform(weight_key, (inputs, outputs), minval=-bound, maxval=bound)
         self.bias = jax.random.uniform(bias_key, (outputs,), minval=-bound, maxval=bound)
-        # Of the type that they have once they were learned or loaded: otherwise all is compiled once more then.
+        # Of the type that they have once learned or loaded: otherwise all is compiled once more then.
         self.weight_noise = jnp.full((inputs, outputs), sigma * bound, jnp.float32)
         self.bias_noise = jnp.full(outputs, sigma * bound, jnp.float32)
 
