@@ -17,7 +17,7 @@ from afk.envs.qtextworld import bank as bank_module
 from afk.experiments import checkpoint
 from afk.experiments import config as config_module
 from afk.experiments import train as train_module
-from afk.experiments.config import Config, read_config
+from afk.experiments.config import Config, change, read_config
 from afk.experiments.evaluate import play_agent, summarise
 from afk.experiments.log import read_log
 from afk.experiments.presets import preset
@@ -145,9 +145,12 @@ def test_a_checkpoint_from_before_there_was_dqn_belongs_to_its_run(tmp_path: Pat
     old = fast.to_json()
     del old["settings"]["algorithm"]
     checkpoint.save(path, arrays, {"config": old})
-    assert (checkpoint.load(path, arrays, fast)["ones"] == 1).all()
+    checkpoint.check_origin(path, fast)
     with pytest.raises(ValueError, match=f"of another run: steps is {fast.steps}, not 7"):
-        checkpoint.load(path, arrays, replace(fast, steps=7))
+        checkpoint.check_origin(path, replace(fast, steps=7))
+    wide = change(fast, {"settings.environments": 512})
+    with pytest.raises(ValueError, match=r"of another run: settings\.environments is \d+, not 512$"):
+        checkpoint.check_origin(path, wide)
 
 
 def test_impossible_runs_are_refused() -> None:

@@ -40,19 +40,28 @@ def read_description(path: Path) -> dict[str, Any]:
         return _describe(file)
 
 
-def load(path: Path, like: Tree, config: Config | None = None) -> Tree:
+def check_origin(path: Path, config: Config) -> None:
+    """Refuse a file that is broken, or belongs to another run; a ValueError names the first difference."""
+    found = Config.from_json(read_description(path).get("config", {}))
+    ours, theirs = (_by_name(each.to_json()) for each in (config, found))
+    for name, value in ours.items():
+        if value != theirs.get(name):
+            raise ValueError(
+                f"the checkpoint {path} is of another run: {name} is {theirs.get(name)}, not {value}"
+            )
+
+
+def load(path: Path, like: Tree) -> Tree:
     """Read arrays into the shape and precision of a pytree.
 
     Args:
         path: of the file.
         like: a pytree of the same shapes.
-        config: the run that it must belong to, if that matters.
 
     Returns:
-        The pytree; a ValueError if the file is broken or of another shape or origin.
+        The pytree; a ValueError if the file is broken or of another shape.
     """
     with _open(path) as file:
-        found_description = _describe(file)
         found = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
     wanted = shapes(like)
     odd = [name for name in wanted if name not in found or found[name].shape != wanted[name]]
@@ -61,8 +70,6 @@ def load(path: Path, like: Tree, config: Config | None = None) -> Tree:
         raise ValueError(
             f"the checkpoint {path} is of another task, agent, size or version: {', '.join(odd[:2])} differs"
         )
-    if config is not None:
-        _check_same(path, config, Config.from_json(found_description.get("config", {})))
     leaves, structure = jax.tree.flatten(like)
     arrays = [
         jax.random.wrap_key_data(jnp.asarray(array))
@@ -86,13 +93,12 @@ def shapes(tree: Any) -> dict[str, tuple[int, ...]]:
     return {name: jax.eval_shape(_plain, leaf).shape for name, leaf in _leaves(tree)}
 
 
-def _check_same(path: Path, wanted: Config, found: Config) -> None:
-    """Refuse what belongs to another run."""
-    for name, value in vars(wanted).items():
-        if value != getattr(found, name):
-            raise ValueError(
-                f"the checkpoint {path} is of another run: {name} is {getattr(found, name)}, not {value}"
-            )
+def _by_name(content: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """What JSON objects within each other hold, by names such as ``settings.bonus``."""
+    found: dict[str, Any] = {}
+    for name, value in content.items():
+        found |= _by_name(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
+    return found
 
 
 @contextmanager

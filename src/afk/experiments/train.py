@@ -91,9 +91,12 @@ def train(folder: Path, *, devices: int | None = None) -> Generator[list[Row]]:
     for remains in folder.glob(".*.safetensors.*"):  # of a process that was killed as it wrote
         remains.unlink()
     mesh = use_devices(devices, config.settings.environments)
+    state = folder / "state.safetensors"
+    if state.exists():
+        checkpoint.check_origin(state, config)  # before anything is compiled
     learner = first_learners(config, _read_first(config, folder))
-    if (folder / "state.safetensors").exists():
-        learner = checkpoint.load(folder / "state.safetensors", learner, config)
+    if state.exists():
+        learner = checkpoint.load(state, learner)
     learner = _spread(learner, mesh)
     logged = read_log(folder)
     rows = [row for row in logged if row["updates"] <= _updates(learner)]
