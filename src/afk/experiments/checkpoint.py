@@ -16,7 +16,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 
-from afk.experiments.config import Config
+from afk.experiments.config import Config, places_by_name
 from afk.records import write_whole
 
 Tree = TypeVar("Tree")
@@ -43,7 +43,10 @@ def read_description(path: Path) -> dict[str, Any]:
 def check_origin(path: Path, config: Config) -> None:
     """Refuse a file that is broken, or belongs to another run; a ValueError names the first difference."""
     found = Config.from_json(read_description(path).get("config", {}))
-    ours, theirs = (_by_name(each.to_json()) for each in (config, found))
+    ours, theirs = (
+        {name: part[key] for name, (part, key) in places_by_name(each.to_json()).items()}
+        for each in (config, found)
+    )
     for name, value in ours.items():
         if value != theirs.get(name):
             raise ValueError(
@@ -91,14 +94,6 @@ def digest(tree: Any) -> str:
 def shapes(tree: Any) -> dict[str, tuple[int, ...]]:
     """The shapes of the arrays of a pytree by their names, without a look at what they hold."""
     return {name: jax.eval_shape(_plain, leaf).shape for name, leaf in _leaves(tree)}
-
-
-def _by_name(content: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """What JSON objects within each other hold, by names such as ``settings.bonus``."""
-    found: dict[str, Any] = {}
-    for name, value in content.items():
-        found |= _by_name(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
-    return found
 
 
 @contextmanager

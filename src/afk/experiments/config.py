@@ -157,6 +157,15 @@ def _make_play(env: Environment[Any], agent: str, similarity: Similarity) -> Pla
     return Play(env, find_variant(agent), rules)
 
 
+def places_by_name(content: dict[str, Any], prefix: str = "") -> dict[str, tuple[dict[str, Any], str]]:
+    """Where the values of a run stand, an object and a key each, by names such as ``settings.bonus``."""
+    found: dict[str, tuple[dict[str, Any], str]] = {}
+    for key, value in content.items():
+        inner = isinstance(value, dict)
+        found |= places_by_name(value, f"{prefix}{key}.") if inner else {prefix + key: (content, key)}
+    return found
+
+
 def change(config: Config, changes: Mapping[str, Any]) -> Config:
     """A run with other numbers; a ValueError that names the first that it does not have, or cannot have.
 
@@ -165,13 +174,8 @@ def change(config: Config, changes: Mapping[str, Any]) -> Config:
         changes: values by name, as in the file of a run: ``scattered``, ``settings.bonus``, ``size.width``.
     """
     content = config.to_json()
-    parts = {"": content, "settings.": content["settings"], "size.": content["size"]}
-    held = {
-        prefix + key: (part, key)
-        for prefix, part in parts.items()
-        for key, value in part.items()
-        if isinstance(value, bool | int | float)
-    }
+    places = places_by_name(content)
+    held = {name: (part, key) for name, (part, key) in places.items() if isinstance(part[key], int | float)}
     for name, value in changes.items():
         if name not in held:
             near = get_close_matches(name, held, n=1, cutoff=0.4)
