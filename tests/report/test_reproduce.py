@@ -15,11 +15,12 @@ from afk.cli import app
 from afk.envs.registry import make
 from afk.experiments import presets, study
 from afk.experiments.evaluate import play_agent, summarise
-from afk.experiments.run_record import read_record, short_name, write_record
+from afk.experiments.run_record import read_record, short_name, task_named, write_record
 from afk.experiments.shelf import load_agent, play_on
 from afk.learn.ppo import Settings
 from afk.report.archive import read_archive
 from afk.report.choice import GRID_TASKS, TEXT_TASKS
+from afk.report.estimates import Estimate
 from afk.report.items import ITEMS
 from afk.report.tables import Cell, Published, Table
 
@@ -78,8 +79,9 @@ def test_table_1_puts_the_papers_numbers_beside_ours(folder: Path) -> None:
     (table,) = ITEMS["table-1"].tables(read_archive(folder))
     assert [row.heads[0] for row in table.rows] == [short_name(task) for task in GRID_TASKS]
     assert [column.title for column in table.columns] == [
-        *("no-query", "query", "afk", "afk-plus", "afk-plus (one for 15 tasks)")
+        *("no-query", "query", "afk", "afk-plus (one for 15 tasks)", "afk-plus (shipped)")
     ]
+    assert "Left out, with records of few of these tasks (see `curves`): afk-plus." in table.notes
     ours = number(table, "CS", "afk")
     assert ours.estimate and ours.estimate.mean == pytest.approx(95) and ours.mark == "better"
     assert ours.paper == (90.3, 1.8) and number(table, "C", "afk").mark == "worse"
@@ -94,6 +96,19 @@ def test_lengths_are_compared_where_both_solve_the_task(folder: Path) -> None:
     assert number(table, "C", "afk").mark == "worse"  # 20 steps are more than 10.8
     assert number(table, "CH", "afk").mark == "better"
     assert number(table, "C", "no-query").mark == "", "a short episode may be a bad one"
+    assert number(table, "C", "afk-plus (shipped)").mark == "better"
+    assert number(table, "CSDH", "afk-plus (shipped)").mark == "", "the paper's agent fails there"
+
+
+def test_what_is_shipped_stands_beside_the_paper_where_all_of_it_is_known(folder: Path) -> None:
+    archive = read_archive(folder)
+    (table,) = ITEMS["table-1"].tables(archive)
+    ours = number(table, "CSDH", "afk-plus (shipped)")
+    found = archive.shipped[task_named("CSDH")]
+    assert ours.estimate and ours.estimate.mean == 100 * found["success"] and ours.mark == "better"
+    some = {task: row for task, row in archive.shipped.items() if task != task_named("CSDH")}
+    (table,) = ITEMS["table-1"].tables(replace(archive, shipped=some))
+    assert not any("shipped" in column.title for column in table.columns)
 
 
 def test_the_ablation_shows_whole_and_ablated_agents(folder: Path) -> None:
@@ -104,6 +119,15 @@ def test_the_ablation_shows_whole_and_ablated_agents(folder: Path) -> None:
     assert [row.heads[0] for row in table.rows] == ["C", "S", "D", "H", "CH", "CS", "SD"]
     assert number(table, "CH", "afk-no-pointer").paper == (90.5, 1.4)
     assert number(table, "CH", "afk-no-bonus").paper == (50.0, 1.8)
+
+
+def test_another_agent_without_its_parts_has_a_table_of_its_own(folder: Path) -> None:
+    for agent, success in (("afk-plus", 0.9), ("afk-plus-no-names", 0.4), ("query", 0.1)):
+        write_record(folder / "runs", make_run(agent, "SH", [success]))
+    published, ours = ITEMS["ablation"].tables(read_archive(folder))
+    assert published.name == "ablation" and "SH" not in [row.heads[0] for row in published.rows]
+    assert [column.title for column in ours.columns] == ["afk-plus", "afk-plus-no-names"]
+    assert number(ours, "SH", "afk-plus-no-names").estimate == Estimate(40.0, seeds=1)
 
 
 def test_unseen_tasks_and_queries(folder: Path) -> None:

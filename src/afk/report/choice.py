@@ -1,12 +1,13 @@
 """Which records a table is made of, and what its columns are called."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from afk.envs.qbabyai.tasks import paper_tasks as grid_tasks
 from afk.envs.qtextworld.tasks import paper_tasks as text_tasks
-from afk.experiments.run_record import RunRecord, short_name
+from afk.experiments.run_record import RunRecord, is_number, short_name
 from afk.report.archive import Archive
+from afk.report.estimates import Estimate
 
 GRID_TASKS = tuple(task.name for task in grid_tasks()[:15])  # without the two-room form of one of them
 TEXT_TASKS = tuple(task.name for task in text_tasks())
@@ -69,6 +70,11 @@ def is_ablation(agent: str) -> bool:
     return "-no-" in agent
 
 
+def whole_of(agent: str) -> str:
+    """The agent that another one is without something; itself if it is whole."""
+    return agent.partition("-no-")[0]
+
+
 def is_generalist(run: RunRecord) -> bool:
     """Whether one network was trained on all the paper's tasks of a world."""
     return any(set(tasks) <= set(run.tasks) for tasks in (GRID_TASKS, TEXT_TASKS))
@@ -102,6 +108,18 @@ def final_values(run: RunRecord | None, task: str, measure: str) -> list[float]:
 def fresh_values(run: RunRecord | None, task: str, measure: str) -> list[float]:
     """A measure of the last agent of each seed on fresh levels; nothing without a record."""
     return [seed.fresh[task][measure] for seed in run.seeds if task in seed.fresh] if run else []
+
+
+def shipped_value(found: Mapping[str, Any], measure: str) -> Estimate | None:
+    """What a shipped agent came to on a task; success in percent, with its interval."""
+    value, ends = found.get(measure), found.get("success_interval")
+    if not is_number(value):
+        return None
+    if measure != "success":
+        return Estimate(value)
+    if isinstance(ends, list) and len(ends) == 2 and all(map(is_number, ends)):
+        return Estimate(100 * value, interval=(100 * ends[0], 100 * ends[1]))
+    return Estimate(100 * value)
 
 
 def published_row(task: str) -> str:

@@ -1,6 +1,6 @@
 """Success and length task by task, an agent a column: the paper's tables 1 to 4 and 10."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean
 
@@ -18,7 +18,9 @@ from afk.report.choice import (
     is_ablation,
     provenance,
     published_row,
+    shipped_value,
     titles,
+    whole_of,
 )
 from afk.report.tables import Cell, Column, Row, Table, with_averages
 
@@ -51,6 +53,8 @@ class Comparison:
         scale: what the measure is multiplied with.
         better: 1 if more is better, -1 if less is.
         solved_only: whether only agents that solve a task are compared.
+        least: the share of the tasks from which on an agent that is not the paper's has a column.
+        with_shipped: whether the agents that come with the package have one.
         notes: what a reader has to know.
     """
 
@@ -64,6 +68,8 @@ class Comparison:
     scale: float = 100.0
     better: int = 1
     solved_only: bool = False
+    least: float = 0.0
+    with_shipped: bool = False
     notes: tuple[str, ...] = ()
 
 
@@ -75,6 +81,8 @@ def table_1(archive: Archive) -> list[Table]:
         GRID_TASKS,
         "qbabyai_success",
         PAPER_AGENTS,
+        least=0.5,
+        with_shipped=True,
         notes=(
             LETTERS,
             "Paper: its appendix prints the means of level 1 once more, with smaller deviations.",
@@ -95,6 +103,8 @@ def lengths(archive: Archive) -> list[Table]:
         scale=1.0,
         better=-1,
         solved_only=True,
+        least=0.5,
+        with_shipped=True,
         notes=(
             LETTERS,
             f"Compared where ours and the paper's succeed in {SOLVED:.0f}% or more: a mistake ends most "
@@ -118,56 +128,102 @@ def textworld(archive: Archive) -> list[Table]:
 
 
 def ablation(archive: Archive) -> list[Table]:
-    """Success of agents from which something was left out, beside the whole ones."""
+    """Success of agents from which something was left out, a table for each whole one."""
     ablated = [run for run in archive.runs if is_ablation(run.agent)]
-    whole = {run.agent.partition("-no-")[0] for run in ablated}
-    more = {run.tasks[0] for run in ablated if len(run.tasks) == 1} - set(ABLATED_TASKS)
-    what = Comparison(
+    published = Comparison(
         "ablation",
         "Success without one of an agent's parts in percent (the paper's table 4)",
-        (*ABLATED_TASKS, *sorted(more, key=published_row)),
+        (*ABLATED_TASKS, *_tasks_of(ablated, "afk", known=ABLATED_TASKS)),
         "ablation_success",
         ABLATIONS | {"afk": "afk"},
-        keep=lambda run: is_ablation(run.agent) or run.agent in whole,
+        keep=lambda run: whole_of(run.agent) == "afk",
         notes=(
             LETTERS,
             "What we call the bonus is the paper's episodic exploration.",
             "Paper: what its text says that each part is worth is half a point less than its table gives.",
         ),
     )
-    return [_compare(archive, what)]
+    others = [
+        Comparison(
+            f"ablation-{whole}",
+            f"Success of {whole} without one of its parts in percent",
+            _tasks_of(ablated, whole),
+            "ablation_success",
+            {},
+            keep=lambda run, whole=whole: whole_of(run.agent) == whole and len(run.tasks) == 1,
+            notes=(LETTERS,),
+        )
+        for whole in sorted({whole_of(run.agent) for run in ablated} - {"afk"})
+    ]
+    return [_compare(archive, what) for what in (published, *others)]
+
+
+def _tasks_of(runs: Sequence[RunRecord], whole: str, known: Sequence[str] = ()) -> tuple[str, ...]:
+    """What an agent without one of its parts was trained on, task by task, besides those that are known."""
+    found = {run.tasks[0] for run in runs if whole_of(run.agent) == whole and len(run.tasks) == 1}
+    return tuple(sorted(found - set(known), key=published_row))
 
 
 def _compare(archive: Archive, what: Comparison) -> Table:
     """Make a table."""
-    who = contenders(archive, what.tasks, what.agents, what.keep)
-    columns, runs = [], {}
-    for each, title in zip(who, titles(who), strict=True):
-        columns.append(Column(title, shows_paper=each.agent in what.agents and not each.together))
-        runs[title] = [find_run(archive, each, [task]) for task in what.tasks]
-    rows = tuple(
-        Row((published_row(task),), tuple(_cell(archive, what, each, task) for each in who))
-        for task in what.tasks
-    )
-    others = [] if all(column.shows_paper for column in columns) else [_OTHERS]
-    notes = (_HOW, *others, *what.notes, *archive.paper_notes(what.published), *provenance(runs))
-    return with_averages(Table(what.name, what.title, ("task",), tuple(columns), rows, notes))
+    known = contenders(archive, what.tasks, what.agents, what.keep)
+    runs = {each: [find_run(archive, each, [task]) for task in what.tasks] for each in known}
+    who = [each for each in known if each.agent in what.agents or _share(runs[each]) >= what.least]
+    names = dict(zip(who, titles(who), strict=True))
+    columns = [
+        Column(names[each], shows_paper=each.agent in what.agents and not each.together) for each in who
+    ]
+    cells = [[_cell(archive, what, each, task) for task in what.tasks] for each in who]
+    notes = [_HOW]
+    if what.with_shipped and set(what.tasks) <= set(archive.shipped):
+        agents = sorted({str(archive.shipped[task].get("agent")) for task in what.tasks})
+        columns.append(Column(f"{', '.join(agents)} (shipped)", shows_paper=False))
+        cells.append([_shipped_cell(archive, what, task) for task in what.tasks])
+        notes.append("Shipped: one agent for all tasks, on fresh levels (see `shipped`).")
+    if not all(column.shows_paper for column in columns):
+        notes.append(_OTHERS)
+    notes += [*what.notes, *archive.paper_notes(what.published)]
+    notes += provenance({names[each]: runs[each] for each in who})
+    if few := sorted({each.agent for each in known if each not in who}):
+        notes.append(f"Left out, with records of few of these tasks (see `curves`): {', '.join(few)}.")
+    heads = [(published_row(task),) for task in what.tasks]
+    rows = tuple(map(Row, heads, zip(*cells, strict=True)))
+    return with_averages(Table(what.name, what.title, ("task",), tuple(columns), rows, tuple(notes)))
+
+
+def _share(runs: Sequence[RunRecord | None]) -> float:
+    """Of the tasks that there is a record for."""
+    return sum(run is not None for run in runs) / len(runs)
 
 
 def _cell(archive: Archive, what: Comparison, who: Contender, task: str) -> Cell:
     """What an agent came to on a task."""
-    run = find_run(archive, who, [task])
-    row, column = published_row(task), what.agents.get(who.agent, "afk")
-    comparable = not what.solved_only or _is_solved(archive, run, task, column)
+    run, column = find_run(archive, who, [task]), what.agents.get(who.agent, "afk")
+    success = [100 * value for value in final_values(run, task, "success")]
     return Cell.of_seeds(
         [what.scale * value for value in final_values(run, task, what.measure)],
-        paper=archive.paper(what.published, row, column),
-        better=what.better if comparable else 0,
+        paper=archive.paper(what.published, published_row(task), column),
+        better=what.better if _is_comparable(archive, what, task, column, success) else 0,
     )
 
 
-def _is_solved(archive: Archive, run: RunRecord | None, task: str, column: str) -> bool:
-    """Whether our agent and the paper's solve a task of Q-BabyAI."""
-    ours = final_values(run, task, "success")
+def _shipped_cell(archive: Archive, what: Comparison, task: str) -> Cell:
+    """What the agent that comes with the package came to on a task."""
+    estimate, success = (shipped_value(archive.shipped[task], each) for each in (what.measure, "success"))
+    is_comparable = _is_comparable(archive, what, task, "afk", [success.mean] if success else [])
+    return Cell(
+        estimate,
+        archive.paper(what.published, published_row(task), "afk"),
+        better=what.better if is_comparable else 0,
+        values=(estimate.mean,) if estimate else (),
+    )
+
+
+def _is_comparable(
+    archive: Archive, what: Comparison, task: str, column: str, success: Sequence[float]
+) -> bool:
+    """Whether an agent of such a success in percent may be compared with one of the paper on a task."""
+    if not what.solved_only:
+        return True
     theirs = archive.paper("qbabyai_success", published_row(task), column)
-    return bool(ours) and theirs is not None and min(100 * mean(ours), theirs.mean) >= SOLVED
+    return bool(success) and theirs is not None and min(mean(success), theirs.mean) >= SOLVED

@@ -4,9 +4,8 @@ from typing import Any
 
 from afk.experiments.run_record import SHARES, is_number
 from afk.report.archive import Archive
-from afk.report.choice import GRID_TASKS, TEXT_TASKS, published_row
+from afk.report.choice import GRID_TASKS, TEXT_TASKS, published_row, shipped_value
 from afk.report.comparisons import LETTERS
-from afk.report.estimates import Estimate
 from afk.report.tables import Cell, Column, Row, Table
 
 # A column: its title, the measure, the paper's table that has it too, and whether more is better.
@@ -41,20 +40,8 @@ def _row(archive: Archive, task: str) -> Row:
     for _, measure, table, better in _COLUMNS:
         paper = archive.paper(f"{world}_{table}", published_row(task), "afk") if table else None
         digits = 2 if measure in SHARES and measure != "success" else 1
-        cells.append(Cell(_measured(archive.shipped[task], measure), paper, better, digits))
+        cells.append(Cell(shipped_value(archive.shipped[task], measure), paper, better, digits))
     return Row((published_row(task),), tuple(cells))
-
-
-def _measured(found: dict[str, Any], measure: str) -> Estimate | None:
-    """A measure; success in percent, with its interval."""
-    value, ends = found.get(measure), found.get("success_interval")
-    if not is_number(value):
-        return None
-    if measure != "success":
-        return Estimate(value)
-    if isinstance(ends, list) and len(ends) == 2 and all(map(is_number, ends)):
-        return Estimate(100 * value, interval=(100 * ends[0], 100 * ends[1]))
-    return Estimate(100 * value)
 
 
 def _say(counts: set[Any]) -> str:
