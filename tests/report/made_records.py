@@ -1,9 +1,11 @@
 """Records of runs that never were, with numbers that a test chooses."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from afk.experiments.run_record import RunRecord, SeedRecord, task_named
 
+RESULTS = Path(__file__).parents[2] / "results"
 SEEDS = (24, 42, 123, 321, 3407)
 
 

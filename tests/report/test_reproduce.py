@@ -2,12 +2,10 @@
 
 import csv
 import json
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from afk.agents.agent import Size
@@ -15,18 +13,15 @@ from afk.cli import app
 from afk.envs.registry import make
 from afk.experiments import presets, study
 from afk.experiments.evaluate import play_agent, summarise
-from afk.experiments.run_record import read_record, short_name, task_named, write_record
+from afk.experiments.run_record import read_record, write_record
 from afk.experiments.shelf import load_agent, play_on
 from afk.learn.ppo import Settings
 from afk.report.archive import read_archive
-from afk.report.choice import GRID_TASKS, TEXT_TASKS
-from afk.report.estimates import Estimate
+from afk.report.choice import TEXT_TASKS
 from afk.report.items import ITEMS
-from afk.report.tables import Cell, Published, Table
 
-from .made_records import SEEDS, make_run
+from .made_records import make_run
 
-RESULTS = Path(__file__).parents[2] / "results"
 TINY = {
     "steps": 4 * 320,
     "size": Size(width=8, head=8, view_layers=1, film_blocks=1, distinct_notes=0),
@@ -49,146 +44,6 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
         return capsys.readouterr()
 
     return run_command
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Records of some agents on some tasks, and the paper's numbers."""
-    place = tmp_path / "records"
-    for agent, success in (("no-query", 0.4), ("afk", 0.95), ("afk-plus", 0.99), ("afk-no-pointer", 0.8)):
-        for task in ("C", "S", "CH", "SD", "CS"):
-            spread = np.linspace(-0.01, 0.01, len(SEEDS))
-            write_record(place / "runs", make_run(agent, task, (success + spread).tolist()))
-    write_record(place / "runs", make_run("afk", "qtextworld/take-1", [0.9, 0.8]))
-    write_record(place / "runs", make_run("afk", ["SD", "CD"], [0.9, 0.8], unseen={"CS": [0.2, 0.3]}))
-    write_record(place / "runs", make_run("afk-plus", [short_name(task) for task in GRID_TASKS], [0.98]))
-    for name in ("published", "expert", "textworld-games", "shipped"):
-        shutil.copy(RESULTS / f"{name}.json", place)
-    return place
-
-
-def number(table: Table, row: str, column: str) -> Cell:
-    """A number of a table."""
-    index = [each.title for each in table.columns].index(column)
-    found = next(each for each in table.rows if each.heads[0] == row).cells[index]
-    assert isinstance(found, Cell)
-    return found
-
-
-def test_table_1_puts_the_papers_numbers_beside_ours(folder: Path) -> None:
-    (table,) = ITEMS["table-1"].tables(read_archive(folder))
-    assert [row.heads[0] for row in table.rows] == [short_name(task) for task in GRID_TASKS]
-    assert [column.title for column in table.columns] == [
-        *("no-query", "query", "afk", "afk-plus (one for 15 tasks)", "afk-plus (shipped)")
-    ]
-    assert "Left out, with records of few of these tasks (see `curves`): afk-plus." in table.notes
-    ours = number(table, "CS", "afk")
-    assert ours.estimate and ours.estimate.mean == pytest.approx(95) and ours.mark == "better"
-    assert ours.paper == (90.3, 1.8) and number(table, "C", "afk").mark == "worse"
-    assert number(table, "C", "query").mark == number(table, "DH", "afk").mark == "missing"
-    generalist = number(table, "CSDH", "afk-plus (one for 15 tasks)")
-    assert generalist.mark == "better" and generalist.paper == (0.0, 0.1)
-    assert any("For DH the appendix" in note for note in table.notes)
-
-
-def test_lengths_are_compared_where_both_solve_the_task(folder: Path) -> None:
-    (table,) = ITEMS["lengths"].tables(read_archive(folder))
-    assert number(table, "C", "afk").mark == "worse"  # 20 steps are more than 10.8
-    assert number(table, "CH", "afk").mark == "better"
-    assert number(table, "C", "no-query").mark == "", "a short episode may be a bad one"
-    assert number(table, "C", "afk-plus (shipped)").mark == "better"
-    assert number(table, "CSDH", "afk-plus (shipped)").mark == "", "the paper's agent fails there"
-
-
-def test_what_is_shipped_stands_beside_the_paper_where_all_of_it_is_known(folder: Path) -> None:
-    archive = read_archive(folder)
-    (table,) = ITEMS["table-1"].tables(archive)
-    ours = number(table, "CSDH", "afk-plus (shipped)")
-    found = archive.shipped[task_named("CSDH")]
-    assert ours.estimate and ours.estimate.mean == 100 * found["success"] and ours.mark == "better"
-    some = {task: row for task, row in archive.shipped.items() if task != task_named("CSDH")}
-    (table,) = ITEMS["table-1"].tables(replace(archive, shipped=some))
-    assert not any("shipped" in column.title for column in table.columns)
-
-
-def test_the_ablation_shows_whole_and_ablated_agents(folder: Path) -> None:
-    (table,) = ITEMS["ablation"].tables(read_archive(folder))
-    assert [column.title for column in table.columns] == [
-        *("afk-no-notebook", "afk-no-pointer", "afk-no-bonus", "afk")
-    ]
-    assert [row.heads[0] for row in table.rows] == ["C", "S", "D", "H", "CH", "CS", "SD"]
-    assert number(table, "CH", "afk-no-pointer").paper == (90.5, 1.4)
-    assert number(table, "CH", "afk-no-bonus").paper == (50.0, 1.8)
-
-
-def test_another_agent_without_its_parts_has_a_table_of_its_own(folder: Path) -> None:
-    for agent, success in (("afk-plus", 0.9), ("afk-plus-no-names", 0.4), ("query", 0.1)):
-        write_record(folder / "runs", make_run(agent, "SH", [success]))
-    published, ours = ITEMS["ablation"].tables(read_archive(folder))
-    assert published.name == "ablation" and "SH" not in [row.heads[0] for row in published.rows]
-    assert [column.title for column in ours.columns] == ["afk-plus", "afk-plus-no-names"]
-    assert number(ours, "SH", "afk-plus-no-names").estimate == Estimate(40.0, seeds=1)
-
-
-def test_unseen_tasks_and_queries(folder: Path) -> None:
-    archive = read_archive(folder)
-    (table,) = ITEMS["generalisation"].tables(archive)
-    assert [row.heads for row in table.rows] == [("CS", "SD + CD"), ("SD", "CS + CD")]
-    assert (
-        number(table, "CS", "success").paper == (22.1, 0.7) and number(table, "CS", "success").mark == "same"
-    )
-    assert number(table, "SD", "success").mark == "missing"
-    quality = {table.title: table for table in ITEMS["query-quality"].tables(archive)}
-    afk = quality["Quality of the queries of afk (the paper's table 6)"]
-    assert [row.heads[0] for row in afk.rows] == ["C", "S", "CS", "CH", "SD", "DH", "Take 1"]
-    assert number(afk, "CH", "precision").mark == "better" and number(afk, "DH", "F1").mark == "missing"
-    assert not any("no-query" in title for title in quality), "it cannot ask"
-    (histogram,) = ITEMS["query-histogram"].tables(archive)
-    assert [row.heads[1:] for row in histogram.rows] == [
-        *(("CS", "CS"), ("SD + CD", "CS"), ("SD", "SD"), ("CS + CD", "SD"))
-    ]
-    assert histogram.rows[0].cells[2:] == (
-        *("0.0%", "0.0%", "10.0%", "20.0%", "60.0%", "5.0%", "0.0%", "0.0%", "0.0%", "0.0%", "5.0%"),
-    )
-
-
-def test_presets_are_told_apart(folder: Path) -> None:
-    write_record(folder / "runs", make_run("afk", "C", [0.5], preset="laptop"))
-    (table,) = ITEMS["table-1"].tables(read_archive(folder))
-    titles = [column.title for column in table.columns]
-    assert titles[2:4] == ["afk (fast)", "afk (laptop)"]
-    assert number(table, "C", "afk (laptop)").estimate != number(table, "C", "afk (fast)").estimate
-
-
-def test_steps_until_success(folder: Path) -> None:
-    (table,) = ITEMS["curves"].tables(read_archive(folder))
-    row = next(row for row in table.rows if row.heads == ("C", "afk"))
-    assert row.cells[1:] == ("2.75M", "4.85M", "not reached")
-    assert ("15 tasks together", "afk-plus") in [row.heads for row in table.rows]
-
-
-def test_shares_are_no_tasks_and_tell_runs_apart(tmp_path: Path) -> None:
-    letters = [short_name(task) for task in GRID_TASKS]
-    for shares, success in ((letters, 0.1), ([*letters, "CSDH"], 0.9)):
-        write_record(tmp_path / "runs", make_run("afk-plus", shares, [success]))
-    (table,) = ITEMS["table-1"].tables(read_archive(tmp_path))
-    columns = [column.title for column in table.columns]
-    cells = next(row.cells for row in table.rows if row.heads[0] == "CSDH")
-    found = [
-        cell.estimate.mean
-        for title, cell in zip(columns, cells, strict=True)
-        if "one for 15 tasks" in title and isinstance(cell, Cell) and cell.estimate
-    ]
-    assert sorted(found) == pytest.approx([10, 90])
-
-
-def test_shipped_agents_stand_beside_the_papers(folder: Path) -> None:
-    (table,) = ITEMS["shipped"].tables(read_archive(folder))
-    record = {row["task"]: row for row in json.loads((RESULTS / "shipped.json").read_text())["tasks"]}
-    cell, found = number(table, "S", "success"), record["qbabyai/danger"]
-    assert cell.estimate and cell.estimate.mean == pytest.approx(100 * found["success"])
-    assert cell.estimate.interval == pytest.approx([100 * end for end in found["success_interval"]])
-    assert cell.paper == Published(100.0, 0.0) and len(table.rows) == len(record)
 
 
 @pytest.mark.parametrize("item", ITEMS)

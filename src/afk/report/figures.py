@@ -1,12 +1,13 @@
 """The paper's figures: training curves, and the histogram of queries. They take matplotlib."""
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from afk.experiments.run_record import short_name
+from afk.experiments.run_record import RunRecord, short_name
 from afk.report.archive import Archive
 from afk.report.asking import BINS, histogram_runs, query_shares
 from afk.report.choice import GRID_TASKS, PAPER_AGENTS, published_row
@@ -24,7 +25,10 @@ _MEASURES: dict[str, tuple[float, str, tuple[str, ...]]] = {
 }
 _COLUMNS = 4  # of panels
 _COLOURS = {"afk": "#0b5400", "query": "#f3905c", "no-query": "#027db5"}
-_MORE_COLOURS = ("#9258cc", "#c00000", "#767171", "#b58900", "#2aa198", "#6c71c4")
+_MORE_COLOURS = (
+    *("#9258cc", "#c00000", "#767171", "#b58900", "#2aa198", "#e377c2", "#8c564b", "#17becf", "#1a1a1a"),
+)
+_LINES = ("-", "--", "-.")  # of an agent's presets; dotted is the paper
 _LEVELS = ("#3b8bba", "#f3905c", "#9258cc", "#c00000")  # of tasks: one to four composed
 FORMATS = ("png", "pdf")
 
@@ -41,15 +45,15 @@ def _draw_measure(archive: Archive, measure: str) -> "Figure":
     """The curves of a measure; dotted lines are where the paper's agents ended."""
     scale, title, tables = _MEASURES[measure]
     shown = panels(archive)
-    names = list(dict.fromkeys(name for runs in shown.values() for name in runs))
+    style = _styles(run for runs in shown.values() for run in runs.values())
     columns = min(_COLUMNS, len(shown))
     figure, axes = lay_out(len(shown), columns)
     for axis, (tasks, runs) in zip(axes, shown.items(), strict=True):
         for name, run in runs.items():
-            colour = _colour(name, names)
+            colour, line = style[run.agent, run.preset]
             steps = np.array(run.seeds[0].curve["steps"]) / 1e6
             values = scale * np.array([seed.curve[measure] for seed in run.seeds])
-            axis.plot(steps, values.mean(0), color=colour, label=name)
+            axis.plot(steps, values.mean(0), line, color=colour, label=name)
             axis.fill_between(steps, values.min(0), values.max(0), color=colour, alpha=0.2, linewidth=0)
             for table in tables:
                 paper = archive.paper(table, published_row(tasks[0]), PAPER_AGENTS.get(run.agent, ""))
@@ -107,7 +111,9 @@ def draw_histogram(archive: Archive) -> dict[str, "Figure"]:
         return {}
     figure, axes = lay_out(len(found), 2)
     for axis, (title, trained, task, run) in zip(axes, found, strict=True):
-        axis.bar(np.arange(BINS + 1), 100 * query_shares(run, task), color=_colour(title, [title]))
+        axis.bar(
+            np.arange(BINS + 1), 100 * query_shares(run, task), color=_styles([run])[run.agent, run.preset][0]
+        )
         axis.set_xticks(range(BINS + 1), [*map(str, range(BINS)), f"{BINS}+"])
         axis.set_title(
             f"{title}: trained on {' + '.join(map(short_name, trained))}, played {short_name(task)}"
@@ -137,10 +143,19 @@ def lay_out(count: int, columns: int) -> tuple["Figure", list[Any]]:
     return figure, axes[:count]
 
 
-def _colour(name: str, names: list[str]) -> str:
-    """The colour of an agent, the same in all panels."""
-    others = [each for each in names if each not in _COLOURS]
-    return _COLOURS.get(name) or _MORE_COLOURS[others.index(name) % len(_MORE_COLOURS)]
+def _styles(runs: Iterable[RunRecord]) -> dict[tuple[str, str], tuple[str, str]]:
+    """Colour and line by agent and preset: an agent has one colour, and each of its presets a line."""
+    presets: dict[str, list[str]] = {}
+    for run in runs:
+        known = presets.setdefault(run.agent, [])
+        known += [run.preset] if run.preset not in known else []
+    more = cycle(_MORE_COLOURS)
+    colours = {agent: _COLOURS.get(agent) or next(more) for agent in presets}
+    return {
+        (agent, preset): (colours[agent], line)
+        for agent, known in presets.items()
+        for preset, line in zip(known, cycle(_LINES), strict=False)
+    }
 
 
 DRAWINGS: dict[str, Callable[[Archive], dict[str, "Figure"]]] = {

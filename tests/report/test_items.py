@@ -1,0 +1,152 @@
+"""The paper's items from records: what stands in their tables and figures."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from afk.experiments.run_record import short_name, task_named, write_record
+from afk.report.archive import read_archive
+from afk.report.choice import GRID_TASKS
+from afk.report.estimates import Estimate
+from afk.report.figures import draw_curves
+from afk.report.items import ITEMS
+from afk.report.tables import Cell, Published, Table
+
+from .made_records import RESULTS, make_run
+
+
+def number(table: Table, row: str, column: str) -> Cell:
+    """A number of a table."""
+    index = [each.title for each in table.columns].index(column)
+    found = next(each for each in table.rows if each.heads[0] == row).cells[index]
+    assert isinstance(found, Cell)
+    return found
+
+
+def test_table_1_puts_the_papers_numbers_beside_ours(folder: Path) -> None:
+    (table,) = ITEMS["table-1"].tables(read_archive(folder))
+    assert [row.heads[0] for row in table.rows] == [short_name(task) for task in GRID_TASKS]
+    assert [column.title for column in table.columns] == [
+        *("no-query", "query", "afk", "afk-plus (one for 15 tasks)", "afk-plus (shipped)")
+    ]
+    assert "Left out, with records of few of these tasks (see `curves`): afk-plus." in table.notes
+    ours = number(table, "CS", "afk")
+    assert ours.estimate and ours.estimate.mean == pytest.approx(95) and ours.mark == "better"
+    assert ours.paper == (90.3, 1.8) and number(table, "C", "afk").mark == "worse"
+    assert number(table, "C", "query").mark == number(table, "DH", "afk").mark == "missing"
+    generalist = number(table, "CSDH", "afk-plus (one for 15 tasks)")
+    assert generalist.mark == "better" and generalist.paper == (0.0, 0.1)
+    assert any("For DH the appendix" in note for note in table.notes)
+
+
+def test_lengths_are_compared_where_both_solve_the_task(folder: Path) -> None:
+    (table,) = ITEMS["lengths"].tables(read_archive(folder))
+    assert number(table, "C", "afk").mark == "worse"  # 20 steps are more than 10.8
+    assert number(table, "CH", "afk").mark == "better"
+    assert number(table, "C", "no-query").mark == "", "a short episode may be a bad one"
+    assert number(table, "C", "afk-plus (shipped)").mark == "better"
+    assert number(table, "CSDH", "afk-plus (shipped)").mark == "", "the paper's agent fails there"
+
+
+def test_what_is_shipped_stands_beside_the_paper_where_all_of_it_is_known(folder: Path) -> None:
+    archive = read_archive(folder)
+    (table,) = ITEMS["table-1"].tables(archive)
+    ours = number(table, "CSDH", "afk-plus (shipped)")
+    found = archive.shipped[task_named("CSDH")]
+    assert ours.estimate and ours.estimate.mean == 100 * found["success"] and ours.mark == "better"
+    some = {task: row for task, row in archive.shipped.items() if task != task_named("CSDH")}
+    (table,) = ITEMS["table-1"].tables(replace(archive, shipped=some))
+    assert not any("shipped" in column.title for column in table.columns)
+
+
+def test_the_ablation_shows_whole_and_ablated_agents(folder: Path) -> None:
+    (table,) = ITEMS["ablation"].tables(read_archive(folder))
+    assert [column.title for column in table.columns] == [
+        *("afk-no-notebook", "afk-no-pointer", "afk-no-bonus", "afk")
+    ]
+    assert [row.heads[0] for row in table.rows] == ["C", "S", "D", "H", "CH", "CS", "SD"]
+    assert number(table, "CH", "afk-no-pointer").paper == (90.5, 1.4)
+    assert number(table, "CH", "afk-no-bonus").paper == (50.0, 1.8)
+
+
+def test_another_agent_without_its_parts_has_a_table_of_its_own(folder: Path) -> None:
+    for agent, success in (("afk-plus", 0.9), ("afk-plus-no-names", 0.4), ("query", 0.1)):
+        write_record(folder / "runs", make_run(agent, "SH", [success]))
+    published, ours = ITEMS["ablation"].tables(read_archive(folder))
+    assert published.name == "ablation" and "SH" not in [row.heads[0] for row in published.rows]
+    assert [column.title for column in ours.columns] == ["afk-plus", "afk-plus-no-names"]
+    assert number(ours, "SH", "afk-plus-no-names").estimate == Estimate(40.0, seeds=1)
+
+
+def test_unseen_tasks_and_queries(folder: Path) -> None:
+    archive = read_archive(folder)
+    (table,) = ITEMS["generalisation"].tables(archive)
+    assert [row.heads for row in table.rows] == [("CS", "SD + CD"), ("SD", "CS + CD")]
+    assert (
+        number(table, "CS", "success").paper == (22.1, 0.7) and number(table, "CS", "success").mark == "same"
+    )
+    assert number(table, "SD", "success").mark == "missing"
+    quality = {table.title: table for table in ITEMS["query-quality"].tables(archive)}
+    afk = quality["Quality of the queries of afk (the paper's table 6)"]
+    assert [row.heads[0] for row in afk.rows] == ["C", "S", "CS", "CH", "SD", "DH", "Take 1"]
+    assert number(afk, "CH", "precision").mark == "better" and number(afk, "DH", "F1").mark == "missing"
+    assert not any("no-query" in title for title in quality), "it cannot ask"
+    (histogram,) = ITEMS["query-histogram"].tables(archive)
+    assert [row.heads[1:] for row in histogram.rows] == [
+        *(("CS", "CS"), ("SD + CD", "CS"), ("SD", "SD"), ("CS + CD", "SD"))
+    ]
+    assert histogram.rows[0].cells[2:] == (
+        *("0.0%", "0.0%", "10.0%", "20.0%", "60.0%", "5.0%", "0.0%", "0.0%", "0.0%", "0.0%", "5.0%"),
+    )
+
+
+def test_no_two_curves_look_alike(folder: Path) -> None:
+    ablated = [f"afk-{kind}no-{part}" for kind in ("", "plus-") for part in ("bonus", "names", "turns")]
+    for agent in ("query", "afk", *ablated):
+        write_record(folder / "runs", make_run(agent, "C", [0.5], preset="laptop"))
+    axis = draw_curves(read_archive(folder))["curves-success"].axes[0]
+    looks = [(line.get_color(), line.get_linestyle()) for line in axis.lines if line.get_linestyle() != ":"]
+    assert len(looks) == len(set(looks)) == 12
+    of_afk = {line.get_color() for line in axis.lines if str(line.get_label()).startswith("afk (")}
+    assert len(of_afk) == 1, "an agent keeps its colour"
+
+
+def test_presets_are_told_apart(folder: Path) -> None:
+    write_record(folder / "runs", make_run("afk", "C", [0.5], preset="laptop"))
+    (table,) = ITEMS["table-1"].tables(read_archive(folder))
+    titles = [column.title for column in table.columns]
+    assert titles[2:4] == ["afk (fast)", "afk (laptop)"]
+    assert number(table, "C", "afk (laptop)").estimate != number(table, "C", "afk (fast)").estimate
+
+
+def test_steps_until_success(folder: Path) -> None:
+    (table,) = ITEMS["curves"].tables(read_archive(folder))
+    row = next(row for row in table.rows if row.heads == ("C", "afk"))
+    assert row.cells[1:] == ("2.75M", "4.85M", "not reached")
+    assert ("15 tasks together", "afk-plus") in [row.heads for row in table.rows]
+
+
+def test_shares_are_no_tasks_and_tell_runs_apart(tmp_path: Path) -> None:
+    letters = [short_name(task) for task in GRID_TASKS]
+    for shares, success in ((letters, 0.1), ([*letters, "CSDH"], 0.9)):
+        write_record(tmp_path / "runs", make_run("afk-plus", shares, [success]))
+    (table,) = ITEMS["table-1"].tables(read_archive(tmp_path))
+    columns = [column.title for column in table.columns]
+    cells = next(row.cells for row in table.rows if row.heads[0] == "CSDH")
+    found = [
+        cell.estimate.mean
+        for title, cell in zip(columns, cells, strict=True)
+        if "one for 15 tasks" in title and isinstance(cell, Cell) and cell.estimate
+    ]
+    assert sorted(found) == pytest.approx([10, 90])
+
+
+def test_shipped_agents_stand_beside_the_papers(folder: Path) -> None:
+    (table,) = ITEMS["shipped"].tables(read_archive(folder))
+    record = {row["task"]: row for row in json.loads((RESULTS / "shipped.json").read_text())["tasks"]}
+    cell, found = number(table, "S", "success"), record["qbabyai/danger"]
+    assert cell.estimate and cell.estimate.mean == pytest.approx(100 * found["success"])
+    assert cell.estimate.interval == pytest.approx([100 * end for end in found["success_interval"]])
+    assert cell.paper == Published(100.0, 0.0) and len(table.rows) == len(record)
