@@ -23,6 +23,7 @@ _POOL = 4096
 _ALL = "all but drawing actions"
 _COPIED = 1 << 28  # bytes
 _COPIES = 16
+_KEYS = 64  # that calls which are measured take in turn
 PEERS = ("minigrid", "textworld")
 _PEER_LEVELS = 16  # that a peer plays in turn
 
@@ -241,13 +242,12 @@ def _copy_bandwidth(seconds: float) -> float:
 
 def measure(function: Callable[[jax.Array], Any], seconds: float) -> tuple[float, float]:
     """The median time of a call after the first, and the time of the first, compilation included."""
-    keys = iter(jax.random.split(jax.random.key(1), 10_000))
+    keys = cycle(list(jax.random.split(jax.random.key(1), _KEYS)))
     start = time.perf_counter()
     jax.block_until_ready(function(next(keys)))
     first = time.perf_counter() - start
-    times = []
-    while sum(times) < seconds or len(times) < 3:
-        start = time.perf_counter()
+    times, until = [], time.perf_counter() + seconds
+    while (start := time.perf_counter()) < until or len(times) < 3:
         jax.block_until_ready(function(next(keys)))
         times.append(time.perf_counter() - start)
     return sorted(times)[len(times) // 2], first

@@ -89,7 +89,7 @@ def _rollout(config: Config, learner: Learner, courses: Any) -> Any:
 
         return jax.lax.scan(step, actors, jax.random.split(key, settings.steps))
 
-    play = jax.jit(partial(side_by_side, one))
+    play = jax.jit(partial(side_by_side, one, in_turn=isinstance(settings, dqn.Settings)))
     return lambda key: play(arrays, actors, courses, jax.random.split(key, len(config.seeds)))
 
 
@@ -127,8 +127,8 @@ def _operations(config: Config, learner: Learner) -> float | None:
         return decide(agent, glance_at(config.play, agent, actors))
 
     with jax.default_device(cpu):
-        cost = jax.jit(run).lower(shapes).cost_analysis() or {}
-    return cost["flops"] / config.settings.environments
+        operations = (jax.jit(run).lower(shapes).cost_analysis() or {}).get("flops")
+    return None if operations is None else operations / config.settings.environments
 
 
 def _device_rate(half_precision: bool, seconds: float) -> float:

@@ -109,7 +109,7 @@ def train(
     from afk.experiments.config import read_config
     from afk.experiments.progress import say_what_next, train_with_bar
     from afk.experiments.shelf import find_agent
-    from afk.experiments.train import start_run
+    from afk.experiments.train import check_start, start_run
 
     options = {"preset": preset, "out": out, "agent": agent, "seeds": tuple(seed) if seed else None}
     options |= {
@@ -126,12 +126,14 @@ def train(
     if resume is not None and given:
         raise ValueError(f"--resume goes on with a run as it is: leave out {', '.join(given)}")
     folder = resume or out or Path("runs/last")
+    # What cannot be trained is refused before anything is written there.
+    config = _configure(tasks, given, devices) if tasks else read_config(folder)
+    first = None if start is None else find_agent(start, config.tasks, any_task=True).network
     if tasks:
-        config = _configure(tasks, given, devices)
-        first = None if start is None else find_agent(start, config.tasks, any_task=True).network
-        start_run(config, folder, first)
-    read_config(folder)  # what is no run is refused before anything is written there
+        check_start(config, folder, first)
     with claim(folder):
+        if tasks:
+            start_run(config, folder, first)
         finished = train_with_bar(folder, Console(stderr=True), devices=devices)
     say_what_next(folder, Console(stderr=True), finished=finished)
     if not finished:
@@ -140,13 +142,12 @@ def train(
 
 def _configure(tasks: list[str], given: dict[str, Any], devices: int | None) -> "Config":
     """The run that the command line asks for; a ValueError if there is none such."""
-    import jax
-
     from afk.experiments.config import change
+    from afk.experiments.presets import default_preset
     from afk.experiments.presets import preset as find_preset
     from afk.learn.parallel import use_devices
 
-    name = given.get("preset", "laptop" if jax.default_backend() == "cpu" else "fast")
+    name = given.get("preset") or default_preset()
     named = ("agent", "seeds", "steps", "scattered", "told", "n_gram", "alpha")
     fields = {key: given[key] for key in named if key in given}
     config = find_preset(name, tasks, **fields)

@@ -135,10 +135,9 @@ def bench_everything(
     as_json: JsonOption = False,
 ) -> None:
     """Worlds, rollouts, training and evaluation by task and batch size, beside their peers."""
-    import jax
-
     from afk import bench
     from afk.bench_all import Scope, bench_all
+    from afk.experiments.presets import default_preset
 
     if plot is not None:
         _check_plot(plot)
@@ -146,7 +145,7 @@ def bench_everything(
     sizes = environments or ([most // 16, most] if quick else [most // 4**power for power in (3, 2, 1, 0)])
     scope = Scope(
         tasks=tuple(task or bench.default_tasks()[:: 2 if quick else 1]),
-        preset=preset or ("laptop" if jax.default_backend() == "cpu" else "fast"),
+        preset=preset or default_preset(),
         agent=agent,
         environments=tuple(sorted(set(sizes))),
         shares=(1,) if quick else (0.25, 1, 4),

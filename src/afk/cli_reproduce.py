@@ -50,8 +50,7 @@ def reproduce(
     ),
 ) -> None:
     """Print the paper's tables and figures from records, beside the published numbers."""
-    import jax
-
+    from afk.experiments.presets import default_preset
     from afk.report.archive import read_archive
     from afk.report.items import ITEMS, find_item
     from afk.report.plan import plan_items
@@ -61,14 +60,15 @@ def reproduce(
     if run:
         plan = plan_items(
             list(chosen),
-            preset=preset or ("laptop" if jax.default_backend() == "cpu" else "fast"),
+            preset=preset or default_preset(),
             agents=agent,
             tasks=task,
             seeds=seed,
             steps=count_steps("--budget", budget) if budget else None,
         )
-        _train(plan, runs, folder)
+        failures = _train(plan, runs, folder)
     else:
+        failures = []
         options = {"budget": budget, "preset": preset, "agent": agent, "task": task, "seed": seed}
         for name in (name for name, value in options.items() if value):
             raise ValueError(f"--{name} says what to train: give --run as well")
@@ -87,6 +87,10 @@ def reproduce(
         _show([table for tables in made.values() for table in tables])
     if out is not None:
         _write(out, made, archive)
+    for failure in failures:
+        print(f"error: not trained: {failure}", file=sys.stderr)
+    if failures:
+        raise typer.Exit(1)
 
 
 def _show(tables: "list[Table]") -> None:
@@ -126,17 +130,15 @@ def _write(folder: Path, made: "dict[str, list[Table]]", archive: "Archive") -> 
     print(f"written: {written} files in {folder}", file=sys.stderr)
 
 
-def _train(plan: "list[Run]", runs: Path, folder: Path) -> None:
-    """Train what has no record yet, with a view of how far all runs are."""
+def _train(plan: "list[Run]", runs: Path, folder: Path) -> list[str]:
+    """Train what has no record yet, with a view of how far all are; returns what could not be trained."""
     from afk.experiments.study import FRESH_LEVELS, do_study, overview
     from afk.report.archive import RUNS
 
     console, records = Console(stderr=True), folder / RUNS
     console.print(overview(plan, runs=runs, records=records))
     try:
-        failures = do_study(plan, runs=runs, records=records, console=console, levels=FRESH_LEVELS)
+        return do_study(plan, runs=runs, records=records, console=console, levels=FRESH_LEVELS)
     except KeyboardInterrupt:
         print("stopped; the same command goes on", file=sys.stderr)
         raise typer.Exit(130) from None
-    for failure in failures:
-        print(f"note: not trained: {failure}", file=sys.stderr)

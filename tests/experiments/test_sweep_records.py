@@ -17,7 +17,7 @@ from afk.experiments.claim import claim
 from afk.experiments.cluster import Resources, check_address, check_machines
 from afk.experiments.presets import preset
 from afk.experiments.run_record import RunRecord, keep_seeds, merge_records, read_record, write_record
-from afk.experiments.study import SEEDS, Run
+from afk.experiments.study import SEEDS, Run, find_standing
 from afk.experiments.sweep import Place, do_sweep, overview, train_seed
 from afk.experiments.train import start_run
 from afk.learn.ppo import Settings
@@ -64,6 +64,30 @@ def run_nowhere(study: list[Run], place: Place) -> list[str]:
     return do_sweep(
         study, place, address="nowhere", resources=Resources(), levels=8, console=Console(quiet=True)
     )
+
+
+@pytest.mark.parametrize(
+    ("asked", "state"),
+    [
+        ({"steps": 3_000_000}, "recorded"),
+        ({}, "recorded, but steps is 3000000, not 5000000"),
+        ({"steps": 3_000_000, "seeds": (24, 7)}, "recorded, but without seed 7"),
+    ],
+)
+def test_a_record_of_another_run_is_told(tmp_path: Path, asked: dict[str, Any], state: str) -> None:
+    write_record(tmp_path, make_run("afk", "S", [0.9], steps=3_000_000))
+    run = replace(Run("fast", "afk", ("qbabyai/danger",), seeds=(24,)), **asked)
+    assert find_standing(run, runs=tmp_path, records=tmp_path).state == state
+
+
+def test_seeds_of_different_settings_are_not_put_together(tmp_path: Path) -> None:
+    place = Place(tmp_path / "runs", tmp_path / "results" / "runs")
+    write_record(place.records, make_run("afk", "S", [0.9], steps=3_000_000))
+    run = Run("fast", "afk", ("qbabyai/danger",), seeds=(24, 42))
+    with pytest.raises(ValueError, match=r"S.json is of another run: steps is 3000000, not 5000000; choose"):
+        run_nowhere([run], place)
+    assert not (place.folder / "seed-42").exists(), "nothing is trained before"
+    assert run_nowhere([replace(run, seeds=(24,))], place) == []
 
 
 def test_the_records_of_seeds_are_gathered(tmp_path: Path) -> None:

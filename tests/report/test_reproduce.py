@@ -128,7 +128,7 @@ def test_what_the_user_got_wrong_is_one_line(
 
 
 def test_what_is_missing_is_trained_and_shown(
-    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(presets.PRESETS, "tiny", TINY)
     monkeypatch.setattr(study, "FRESH_LEVELS", 8)  # as many as in an evaluation: it is compiled
@@ -160,5 +160,7 @@ def test_what_is_missing_is_trained_and_shown(
         json.dumps(replace(agent.config, steps=9999).to_json())
     )
     path.unlink()
-    _, said = run(*command)
-    assert "not trained" in said and "holds a run with other settings" in said
+    code = app(["reproduce", *map(str, command)], standalone_mode=False)
+    said = capsys.readouterr().err
+    assert code == 1
+    assert "error: not trained" in said and "holds a run with other settings" in said

@@ -16,7 +16,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 
-from afk.experiments.config import Config, places_by_name
+from afk.experiments.config import Config, first_difference
 from afk.records import write_whole
 
 Tree = TypeVar("Tree")
@@ -43,15 +43,8 @@ def read_description(path: Path) -> dict[str, Any]:
 def check_origin(path: Path, config: Config) -> None:
     """Refuse a file that is broken, or belongs to another run; a ValueError names the first difference."""
     found = Config.from_json(read_description(path).get("config", {}))
-    ours, theirs = (
-        {name: part[key] for name, (part, key) in places_by_name(each.to_json()).items()}
-        for each in (config, found)
-    )
-    for name, value in ours.items():
-        if value != theirs.get(name):
-            raise ValueError(
-                f"the checkpoint {path} is of another run: {name} is {theirs.get(name)}, not {value}"
-            )
+    if difference := first_difference(config.to_json(), found.to_json()):
+        raise ValueError(f"the checkpoint {path} is of another run: {difference}")
 
 
 def load(path: Path, like: Tree) -> Tree:

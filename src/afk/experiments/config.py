@@ -166,6 +166,27 @@ def places_by_name(content: dict[str, Any], prefix: str = "") -> dict[str, tuple
     return found
 
 
+def first_difference(ours: dict[str, Any], theirs: dict[str, Any], *, but: str = "") -> str:
+    """The first value that two runs, as JSON, both have and do not share, in words; empty if there is none.
+
+    Args:
+        ours: a run.
+        theirs: another one.
+        but: the name of what may differ.
+    """
+    places, others = places_by_name(ours), places_by_name(theirs)
+    for name in (name for name in places if name in others and name != but):
+        (part, key), (other, other_key) = places[name], others[name]
+        if _plain(part[key]) != _plain(other[other_key]):
+            return f"{name} is {_plain(other[other_key])}, not {_plain(part[key])}"
+    return ""
+
+
+def _plain(value: Any) -> Any:
+    """As it is in JSON: a file has lists where a run has tuples."""
+    return list(value) if isinstance(value, tuple) else value
+
+
 def change(config: Config, changes: Mapping[str, Any]) -> Config:
     """A run with other numbers; a ValueError that names the first that it does not have, or cannot have.
 

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import jax
+
 from afk.agents.agent import Size
 from afk.agents.variants import find_variant
 from afk.envs.qtextworld.tasks import Task as TextTask
@@ -144,6 +146,11 @@ WIDE_TASKS = ("qbabyai/go-to-favorite",)
 SHORT_TASKS = tuple(f"qbabyai/{name}" for name in ("object-in-box", "danger", "go-to-favorite", "open-door"))
 # Nothing but a reward that may be far away teaches these: they keep the discount of the paper.
 BASELINES = ("no-query", "query")
+
+
+def default_preset() -> str:
+    """What is trained with where nobody says: what this machine can do."""
+    return "laptop" if jax.default_backend() == "cpu" else "fast"
 
 
 def preset(name: str, tasks: Sequence[str], **changes: Any) -> Config:

@@ -58,7 +58,7 @@ class RunRecord:
         tasks: what it was trained on.
         machine: where.
         config: the whole configuration.
-        seconds: training and evaluating, without compiling.
+        seconds: training and evaluating, from the first step on; the first evaluation is compiled then.
         training_seconds: training alone.
         compile_seconds: before the first step; None if the run was recorded later than trained.
         steps_per_second: of training, all seeds together.

@@ -18,7 +18,7 @@ from rich.table import Table
 
 from afk.envs.registry import make
 from afk.experiments.claim import claim
-from afk.experiments.config import Config, change, read_config
+from afk.experiments.config import Config, change, first_difference, read_config
 from afk.experiments.log import read_log
 from afk.experiments.outcome import make_record
 from afk.experiments.presets import preset
@@ -166,6 +166,7 @@ class Standing(NamedTuple):
         success: in its final metric, or in the last evaluation so far; None before the first.
         steps: environment steps a seed, in the end.
         seeds: how many.
+        but: in what the record is of another run than was asked for; empty if in nothing.
     """
 
     recorded: bool
@@ -173,12 +174,13 @@ class Standing(NamedTuple):
     success: float | None
     steps: int
     seeds: int
+    but: str = ""
 
     @property
     def state(self) -> str:
         """In words."""
         if self.recorded:
-            return "recorded"
+            return f"recorded, but {self.but}" if self.but else "recorded"
         if self.trained == 1:
             return "to be evaluated"
         return f"{self.trained:.0%} trained" if self.trained else "waiting"
@@ -190,7 +192,10 @@ def find_standing(run: Run, *, runs: Path, records: Path) -> Standing:
     if path.exists():
         record = read_record(path)
         success = np.mean([seed.final[task]["success"] for seed in record.seeds for task in seed.final])
-        return Standing(True, 1.0, float(success), record.config["steps"], len(record.seeds))
+        but = first_difference(run.config.to_json(), record.config, but="seeds")
+        if lacking := set(run.seeds) - {seed.seed for seed in record.seeds}:
+            but = but or f"without seed {min(lacking)}"
+        return Standing(True, 1.0, float(success), record.config["steps"], len(record.seeds), but)
     config, rows = run.config, read_log(runs / run.name)
     evaluated = [row["evaluation"]["success"] for row in rows if "evaluation" in row][-len(config.seeds) :]
     trained = rows[-1]["updates"] / config.updates if rows else 0.0

@@ -20,7 +20,7 @@ from rich.table import Table
 
 from afk.experiments.claim import claim
 from afk.experiments.cluster import Resources, connect, take_share, work_through
-from afk.experiments.config import read_config
+from afk.experiments.config import first_difference, read_config
 from afk.experiments.run_record import RunRecord, keep_seeds, merge_records, read_record, write_record
 from afk.experiments.study import (
     Run,
@@ -197,7 +197,7 @@ def _gather(run: Run, place: Place) -> None:
 def _read_gathered(run: Run, place: Place) -> dict[int, RunRecord]:
     """What is gathered of a run, by seed; nothing if a task is lacking that it should be evaluated on.
 
-    A ValueError if seeds would be lost that way.
+    A ValueError if seeds would be lost that way, or if seeds of different runs would be put together.
     """
     path = place.records / f"{run.name}.json"
     if not path.exists():
@@ -207,4 +207,10 @@ def _read_gathered(run: Run, place: Place) -> dict[int, RunRecord]:
         if others := [each.seed for each in record.seeds if each.seed not in run.seeds]:
             raise ValueError(f"{path} lacks {min(lacking)}, and has seeds that are not asked for: {others}")
         return {}
+    known = {each.seed for each in record.seeds}
+    difference = first_difference(run.config.to_json(), record.config, but="seeds")
+    if difference and not known.issuperset(run.seeds):
+        raise ValueError(
+            f"{path} is of another run: {difference}; choose another folder for records (--from)"
+        )
     return {each.seed: keep_seeds(record, [each.seed]) for each in record.seeds}

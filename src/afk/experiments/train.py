@@ -52,6 +52,19 @@ _FIRST = "first.safetensors"
 _SAVE_SECONDS = 20  # between states that are saved: what is lost at most if a run is killed, and a chunk
 
 
+def check_start(config: Config, folder: Path, first: Agent | None = None) -> None:
+    """Whether `start_run` can make a run; a ValueError if not, and nothing is written either way."""
+    # An agent alone is what is left where this was cut off.
+    harmless = (CLAIM, _FIRST)
+    if folder.exists() and (
+        not folder.is_dir() or any(path.name not in harmless for path in folder.iterdir())
+    ):
+        held = "holds a run already" if (folder / "config.json").is_file() else "is not an empty folder"
+        raise ValueError(f"{folder} {held}; choose another, or go on with a run that is there by --resume")
+    if first is not None and checkpoint.shapes(first) != checkpoint.shapes(agent_shape(config)):
+        raise ValueError(f"the agent to begin with has another network than {config.agent} has here")
+
+
 def start_run(config: Config, folder: Path, first: Agent | None = None) -> None:
     """Make the folder of a new run; a ValueError if something is there already.
 
@@ -61,16 +74,8 @@ def start_run(config: Config, folder: Path, first: Agent | None = None) -> None:
         first: an agent to begin with, such as one that was trained on other tasks; it must have the same
             network. Every seed begins with a new one otherwise.
     """
-    # An agent alone is what is left where this was cut off.
-    harmless = (CLAIM, _FIRST)
-    if folder.exists() and (
-        not folder.is_dir() or any(path.name not in harmless for path in folder.iterdir())
-    ):
-        held = "holds a run already" if (folder / "config.json").is_file() else "is not an empty folder"
-        raise ValueError(f"{folder} {held}; choose another, or go on with a run that is there by --resume")
+    check_start(config, folder, first)
     if first is not None:
-        if checkpoint.shapes(first) != checkpoint.shapes(agent_shape(config)):
-            raise ValueError(f"the agent to begin with has another network than {config.agent} has here")
         config = replace(config, first=checkpoint.digest(first))
         checkpoint.save(folder / _FIRST, first, checkpoint.describe(config))
     write_json(folder / "config.json", config.to_json())

@@ -203,27 +203,23 @@ def _cell(archive: Archive, what: Comparison, who: Contender, task: str) -> Cell
     return Cell.of_seeds(
         [what.scale * value for value in final_values(run, task, what.measure)],
         paper=archive.paper(what.published, published_row(task), column),
-        better=what.better if _is_comparable(archive, what, task, column, success) else 0,
+        better=0 if what.solved_only and not both_solve(archive, task, success, column) else what.better,
     )
 
 
 def _shipped_cell(archive: Archive, what: Comparison, task: str) -> Cell:
     """What the agent that comes with the package came to on a task."""
     estimate, success = (shipped_value(archive.shipped[task], each) for each in (what.measure, "success"))
-    is_comparable = _is_comparable(archive, what, task, "afk", [success.mean] if success else [])
+    solved = both_solve(archive, task, [success.mean] if success else [])
     return Cell(
         estimate,
         archive.paper(what.published, published_row(task), "afk"),
-        better=what.better if is_comparable else 0,
+        better=0 if what.solved_only and not solved else what.better,
         values=(estimate.mean,) if estimate else (),
     )
 
 
-def _is_comparable(
-    archive: Archive, what: Comparison, task: str, column: str, success: Sequence[float]
-) -> bool:
-    """Whether an agent of such a success in percent may be compared with one of the paper on a task."""
-    if not what.solved_only:
-        return True
+def both_solve(archive: Archive, task: str, success: Sequence[float], column: str = "afk") -> bool:
+    """Whether an agent of such a success in percent solves a task of Q-BabyAI, and the paper's does, too."""
     theirs = archive.paper("qbabyai_success", published_row(task), column)
     return bool(success) and theirs is not None and min(mean(success), theirs.mean) >= SOLVED

@@ -5,7 +5,7 @@ from typing import Any
 from afk.experiments.run_record import SHARES, is_number
 from afk.report.archive import Archive
 from afk.report.choice import GRID_TASKS, TEXT_TASKS, published_row, shipped_value
-from afk.report.comparisons import LETTERS
+from afk.report.comparisons import LETTERS, SOLVED, both_solve
 from afk.report.tables import Cell, Column, Row, Table
 
 # A column: its title, the measure, the paper's table that has it too, and whether more is better.
@@ -26,6 +26,7 @@ def shipped(archive: Archive) -> list[Table]:
     episodes = {row.get("episodes") for row in archive.shipped.values()}
     notes = (
         LETTERS,
+        f"Steps are compared where ours and the paper's succeed in {SOLVED:.0f}% or more.",
         f"One agent for all tasks of Q-BabyAI and one for those of Q-TextWorld, on {_say(episodes)} fresh "
         "levels of each, with the 95% interval (benchmarks/shipped.py); the paper has an agent a task.",
     )
@@ -36,11 +37,14 @@ def shipped(archive: Archive) -> list[Table]:
 
 def _row(archive: Archive, task: str) -> Row:
     """What an agent came to on a task."""
-    world, cells = task.split("/")[0], []
+    world, cells, found = task.split("/")[0], [], archive.shipped[task]
+    success = shipped_value(found, "success")
+    solved = both_solve(archive, task, [success.mean] if success else [])
     for _, measure, table, better in _COLUMNS:
         paper = archive.paper(f"{world}_{table}", published_row(task), "afk") if table else None
         digits = 2 if measure in SHARES and measure != "success" else 1
-        cells.append(Cell(shipped_value(archive.shipped[task], measure), paper, better, digits))
+        comparable = solved or measure != "episode_length"
+        cells.append(Cell(shipped_value(found, measure), paper, better if comparable else 0, digits))
     return Row((published_row(task),), tuple(cells))
 
 

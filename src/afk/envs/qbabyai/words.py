@@ -19,7 +19,7 @@ VOCABULARY = Vocabulary(
     others=("to", "the", "a", "while", "which", "in", "limit", "different", "from", "and"),
     glue=(",", "is"),
 )
-WHAT, WHERE = (VOCABULARY.functions.index(word) for word in ("what", "where"))
+WHERE = VOCABULARY.functions.index("where")
 MISSION_LENGTH = 20  # tokens of an instruction
 RESPONSE_LENGTH = 12  # tokens of an answer
 UNKNOWN = VOCABULARY.encode("i dont know", RESPONSE_LENGTH)
