@@ -56,6 +56,12 @@ def test_everything_is_measured_and_drawn(
     assert record["load"] >= 0
 
 
+def test_however_short_a_call_is_it_is_measured_for_as_long_as_asked() -> None:
+    calls = []
+    spent, first = bench.measure(calls.append, 0.2)
+    assert len(calls) > 10_000 and 0 < spent < 0.2 and first > 0
+
+
 def test_sizes_of_training_are_the_presets_and_others() -> None:
     scope = Scope((TASK,), "laptop", "afk", (4,), (0.25, 1, 4), (8,), 0.1)
     sizes = [(each.settings.environments, each.chunk) for each in scope.configs(TASK)]

@@ -113,6 +113,14 @@ def test_no_two_curves_look_alike(folder: Path) -> None:
     assert len(of_afk) == 1, "an agent keeps its colour"
 
 
+def test_what_is_not_the_presets_is_told(folder: Path) -> None:
+    config = {"steps": 3_000_000, "scattered": 0.5, "settings": {"bonus": 0.05, "discount": 0.9}}
+    write_record(folder / "runs", replace(make_run("afk", "H", [0.5]), config=config))
+    (table,) = ITEMS["table-1"].tables(read_archive(folder))
+    (note,) = [note for note in table.notes if note.startswith("afk: ")]
+    assert note.startswith("afk: preset fast with scattered 0.5, settings.discount 0.9 on H, steps a seed ")
+
+
 def test_presets_are_told_apart(folder: Path) -> None:
     write_record(folder / "runs", make_run("afk", "C", [0.5], preset="laptop"))
     (table,) = ITEMS["table-1"].tables(read_archive(folder))

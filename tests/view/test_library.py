@@ -1,6 +1,7 @@
 """What the viewer keeps and shows: levels, agents, games, episodes and the links between notes."""
 
 import json
+import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -123,6 +124,20 @@ def test_agents_of_runs_are_listed_and_can_be_chosen(tmp_path: Path, short_texts
         library.record(Source(TEXT, "mine/best-24", 0, 0))
     with pytest.raises(ValueError, match="neither a checkpoint of an agent nor a run's folder"):
         Library(None, tmp_path / "runs")
+
+
+def test_an_agent_that_has_learned_on_is_watched_as_it_is_now(tmp_path: Path, short_texts: None) -> None:
+    agent, path = find_agent(SHIPPED, (GRID,)), tmp_path / "runs" / "mine" / "best-24.safetensors"
+    save_small(path, agent)
+    library, source = Library(tmp_path / "runs"), Source(GRID, "mine/best-24", 0, 0)
+    before = library.record(source)[1]
+    assert library.record(source)[1] is before, "an episode is kept"
+    arrays, static = eqx.partition(agent.network, eqx.is_inexact_array)
+    forgot = eqx.combine(jax.tree.map(lambda leaf: 0 * leaf, arrays), static)
+    save_small(path, agent._replace(network=forgot))
+    os.utime(path, ns=(0, path.stat().st_mtime_ns + 1))  # in the same tick of the clock
+    after = library.record(source)[1]
+    assert [step.said for step in after.steps] != [step.said for step in before.steps]
 
 
 def test_what_is_missing_is_named_with_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

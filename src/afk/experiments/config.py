@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
@@ -138,6 +138,8 @@ class Config:
             raise ValueError(f"this is not the configuration of a run: {error}") from error
 
 
+# What a run has where nobody says, in plain numbers.
+DEFAULTS = {each.name: each.default for each in fields(Config) if each.default is not MISSING}
 # The settings of every algorithm, by its name.
 ALGORITHMS: dict[str, type[ppo.Settings] | type[dqn.Settings]] = {"ppo": ppo.Settings, "dqn": dqn.Settings}
 
@@ -166,25 +168,20 @@ def places_by_name(content: dict[str, Any], prefix: str = "") -> dict[str, tuple
     return found
 
 
+def differences(ours: dict[str, Any], theirs: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """What two runs, as JSON, both have and do not share: both values by names such as ``size.width``."""
+    here, there = (
+        {name: part[key] for name, (part, key) in places_by_name(each).items()} for each in (ours, theirs)
+    )
+    # A file has lists where a run has tuples.
+    pairs = {name: (value, there[name]) for name, value in here.items() if name in there}
+    return {name: pair for name, pair in pairs.items() if json.dumps(pair[0]) != json.dumps(pair[1])}
+
+
 def first_difference(ours: dict[str, Any], theirs: dict[str, Any], *, but: str = "") -> str:
-    """The first value that two runs, as JSON, both have and do not share, in words; empty if there is none.
-
-    Args:
-        ours: a run.
-        theirs: another one.
-        but: the name of what may differ.
-    """
-    places, others = places_by_name(ours), places_by_name(theirs)
-    for name in (name for name in places if name in others and name != but):
-        (part, key), (other, other_key) = places[name], others[name]
-        if _plain(part[key]) != _plain(other[other_key]):
-            return f"{name} is {_plain(other[other_key])}, not {_plain(part[key])}"
-    return ""
-
-
-def _plain(value: Any) -> Any:
-    """As it is in JSON: a file has lists where a run has tuples."""
-    return list(value) if isinstance(value, tuple) else value
+    """The first of `differences` in words, ``steps is 5, not 4``, but for a name; empty if there is none."""
+    found = ((name, pair) for name, pair in differences(ours, theirs).items() if name != but)
+    return next((f"{name} is {theirs}, not {ours}" for name, (ours, theirs) in found), "")
 
 
 def change(config: Config, changes: Mapping[str, Any]) -> Config:

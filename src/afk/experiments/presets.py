@@ -155,6 +155,11 @@ def default_preset() -> str:
 
 def preset(name: str, tasks: Sequence[str], **changes: Any) -> Config:
     """A preset for some tasks with some fields changed; a ValueError if there is none of that name."""
+    return Config(tuple(tasks), **preset_fields(name, tasks, **changes))
+
+
+def preset_fields(name: str, tasks: Sequence[str], **changes: Any) -> dict[str, Any]:
+    """The same as fields of a run, but for its tasks: nothing of their world has to be made to know them."""
     is_text = any(isinstance(find_task(task), TextTask) for task in tasks)
     is_plus = find_variant(changes.get("agent", Config.agent)).plus
     presets = TEXT_PRESETS if is_text else PLUS_PRESETS if is_plus else PRESETS
@@ -174,4 +179,4 @@ def preset(name: str, tasks: Sequence[str], **changes: Any) -> Config:
         episodes = max(fields["settings"].environments, _EPISODES_A_TASK * len(tasks))
         fields["settings"] = replace(fields["settings"], environments=episodes)
         fields |= {"levels": 8 * episodes, "evaluation_episodes": max(500, _EVALUATED_A_TASK * len(tasks))}
-    return Config(tuple(tasks), **(fields | changes))
+    return fields | changes

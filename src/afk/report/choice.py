@@ -1,10 +1,13 @@
 """Which records a table is made of, and what its columns are called."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import is_dataclass
 from typing import Any, NamedTuple
 
 from afk.envs.qbabyai.tasks import paper_tasks as grid_tasks
 from afk.envs.qtextworld.tasks import paper_tasks as text_tasks
+from afk.experiments.config import DEFAULTS, differences
+from afk.experiments.presets import preset_fields
 from afk.experiments.run_record import RunRecord, is_number, short_name
 from afk.report.archive import Archive
 from afk.report.estimates import Estimate
@@ -141,11 +144,27 @@ def provenance(runs: Mapping[str, Iterable[RunRecord | None]]) -> list[str]:
 def _origin(runs: Sequence[RunRecord]) -> str:
     """Settings, steps, seeds and machines of some runs."""
     presets = ", ".join(sorted({run.preset for run in runs}))
+    changed: dict[str, list[str]] = {}
+    for run in runs:
+        changed.setdefault(_changes(run), []).append(" + ".join(map(published_row, run.tasks)))
+    others = [f"{what} on {', '.join(rows)}" for what, rows in changed.items() if what]
+    presets += f" with {'; '.join(others)}" if others else ""
     devices = ", ".join(sorted({str(run.machine.get("device")) for run in runs}))
     trained = [run.seeds[0].curve["steps"][-1] for run in runs]
     steps = " to ".join(f"{count / 1e6:.3g}M" for count in _ends(trained))
     seeds = " to ".join(str(count) for count in _ends([len(run.seeds) for run in runs]))
     return f"preset {presets}, steps a seed {steps}, seeds {seeds}, on {devices}"
+
+
+def _changes(run: RunRecord) -> str:
+    """What of a run is not its preset's, in words, but for how long and how often it was trained."""
+    try:
+        fields = preset_fields(run.preset, run.tasks, agent=run.agent)
+    except ValueError:  # a preset or a task that is not ours
+        return ""
+    plain = {name: vars(value) if is_dataclass(value) else value for name, value in fields.items()}
+    found = differences(DEFAULTS | plain, run.config).items()
+    return ", ".join(f"{name} {value}" for name, (_, value) in found if name not in ("steps", "seeds"))
 
 
 def _ends(values: Sequence[float]) -> list[float]:
