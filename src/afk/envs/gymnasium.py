@@ -26,7 +26,6 @@ from afk.envs.gymnasium_support import (
     IMAGE_SIZES,
     SingleEnv,
     check_actions,
-    find_task_of,
     observation_arrays,
     observation_space,
     question_texts,
@@ -39,7 +38,7 @@ from afk.envs.qbabyai.environment import QBabyAI
 from afk.envs.qbabyai.state import Observation, State
 from afk.envs.qbabyai.tasks import Task
 from afk.envs.qbabyai.words import VOCABULARY
-from afk.envs.registry import find_task, task_names
+from afk.envs.registry import find_task, find_task_of, task_names
 
 __all__ = [
     "FlatEnv",

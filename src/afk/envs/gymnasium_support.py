@@ -12,18 +12,15 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from numpy.typing import ArrayLike
 
-from afk.envs.base import Batch, Environment, Pool, StateT, TimeStep, advance
+from afk.envs.base import HOPELESS, Batch, Environment, Pool, StateT, TimeStep, advance
 from afk.envs.qbabyai.cells import COLOURS, DIRECTIONS, DOOR_STATES, SQUARE
-from afk.envs.qbabyai.environment import QBabyAI
 from afk.envs.qbabyai.state import Observation, State
-from afk.envs.qbabyai.tasks import paper_tasks
 from afk.envs.qbabyai.view import VIEW
 from afk.envs.qbabyai.words import MISSION_LENGTH, RESPONSE_LENGTH, VOCABULARY
-from afk.envs.registry import find_task, task_names
+from afk.envs.registry import world_of
 from afk.knowledge.facts import ANY, UNUSED
 from afk.language import NONE, Query, Vocabulary
 
-TaskT = TypeVar("TaskT")
 SourceT = TypeVar("SourceT", covariant=True)
 
 IMAGE_SIZES = (SQUARE + 1, len(COLOURS), len(DOOR_STATES), len(DIRECTIONS))  # values of the image's channels
@@ -31,7 +28,6 @@ NOT_BEGUN = "no episode has begun: call reset() first"
 _FEW = 16  # up to so many levels are drawn one by one
 _PIECE = 512  # more of them are drawn so many at a time
 _HOPELESS = 4_096  # this many draws of a level without a sound one: there is none
-_HOPELESS_MESSAGE = "{}: hardly any draw gives a sound level; make rooms larger or things fewer"
 
 
 class Source(Protocol[SourceT]):
@@ -68,7 +64,7 @@ def compiled(world: Environment[StateT]) -> Compiled[StateT]:
 
     A level of Q-BabyAI is data, so only the shape of its world makes them compile.
     """
-    return _compiled(QBabyAI(paper_tasks()[0]) if isinstance(world, QBabyAI) else world)
+    return _compiled(world_of(world))
 
 
 @cache
@@ -194,15 +190,6 @@ def question_texts(good_queries: ArrayLike) -> list[str]:
     ]
 
 
-def find_task_of(family: type[TaskT], name: str) -> TaskT:
-    """The task of that name; a ValueError if there is none, or if it belongs to another family."""
-    task = find_task(name)
-    if not isinstance(task, family):
-        names = (each for each in task_names() if isinstance(find_task(each), family))
-        raise ValueError(f"task {name!r} is of another family; here it is one of {', '.join(names)}")
-    return task
-
-
 def check_seed(seed: Any) -> int | None:
     """The seed as Gymnasium wants it; a ValueError if it is anything but a natural number or None."""
     if seed is None:
@@ -253,7 +240,7 @@ def draw_level(source: Source[StateT], seed: np.integer[Any]) -> StateT:
         state, sound = jax.device_get(draw(seed, np.uint32(attempt)))
         if sound:
             return state
-    raise ValueError(_HOPELESS_MESSAGE.format(source.name))
+    raise ValueError(HOPELESS.format(source.name))
 
 
 def draw_levels(source: Source[StateT], seeds: np.ndarray) -> StateT:
@@ -270,7 +257,7 @@ def draw_levels(source: Source[StateT], seeds: np.ndarray) -> StateT:
         if not len(missing):
             break
     else:
-        raise ValueError(_HOPELESS_MESSAGE.format(source.name))
+        raise ValueError(HOPELESS.format(source.name))
     order = np.argsort(np.concatenate(places))
     return jax.tree.map(lambda *leaves: np.concatenate(leaves)[order], *parts)
 

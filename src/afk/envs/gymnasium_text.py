@@ -14,7 +14,6 @@ from afk.envs.gymnasium_support import (
     NOT_BEGUN,
     SingleEnv,
     check_actions,
-    find_task_of,
     text_space,
     token_space,
 )
@@ -25,6 +24,7 @@ from afk.envs.qtextworld.state import Observation, State
 from afk.envs.qtextworld.tasks import Task
 from afk.envs.qtextworld.things import THINGS
 from afk.envs.qtextworld.words import MISSION_LENGTH, ORACLE, RESPONSE_LENGTH
+from afk.envs.registry import find_task_of
 from afk.language import Vocabulary
 
 _COMMAND_LENGTH = 128  # letters of an action that is sampled; longer ones are read as well

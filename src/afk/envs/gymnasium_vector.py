@@ -23,7 +23,6 @@ from afk.envs.gymnasium_support import (
     check_seed,
     compiled,
     draw_levels,
-    find_task_of,
     level_seeds,
     observation_arrays,
     observation_space,
@@ -34,6 +33,7 @@ from afk.envs.qbabyai.environment import QBabyAI
 from afk.envs.qbabyai.state import Observation, State
 from afk.envs.qbabyai.tasks import Task
 from afk.envs.qbabyai.words import VOCABULARY
+from afk.envs.registry import find_task_of
 
 _ROUNDS = 8  # levels that are held ready for each environment
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import Any, TypeAlias, overload
+from typing import Any, TypeAlias, TypeVar, overload
 
 from afk.envs.base import Environment
 from afk.envs.qbabyai import tasks as qbabyai
@@ -13,6 +13,7 @@ from afk.envs.qtextworld.environment import QTextWorld
 from afk.envs.qtextworld.mixture import TextMixture, is_alike
 
 Task: TypeAlias = qbabyai.Task | qtextworld.Task
+TaskT = TypeVar("TaskT", qbabyai.Task, qtextworld.Task)
 
 _registered: dict[str, Task] = {}
 
@@ -32,12 +33,23 @@ def find_task(name: str) -> Task:
     return tasks[name]
 
 
-def find_grid_task(name: str) -> qbabyai.Task:
-    """The task of Q-BabyAI of that name; a ValueError if there is none, or if it is one of Q-TextWorld."""
+def find_task_of(family: type[TaskT], name: str) -> TaskT:
+    """The task of that name; a ValueError if there is none, or if it belongs to another family."""
     task = find_task(name)
-    if not isinstance(task, qbabyai.Task):
-        raise ValueError(f"{name} is a task of Q-TextWorld, not of Q-BabyAI")
+    if not isinstance(task, family):
+        names = (each for each in task_names() if isinstance(find_task(each), family))
+        raise ValueError(f"task {name!r} is of another family; here it is one of {', '.join(names)}")
     return task
+
+
+def find_grid_task(name: str) -> qbabyai.Task:
+    """The task of Q-BabyAI of that name; a ValueError if there is none."""
+    return find_task_of(qbabyai.Task, name)
+
+
+def world_of(env: Environment[Any]) -> Environment[Any]:
+    """What to step levels of an environment with: a level is data, so one program plays all of Q-BabyAI."""
+    return QBabyAI(qbabyai.paper_tasks()[0]) if isinstance(env, GridWorld) else env
 
 
 def make(*names: str) -> Environment[Any]:

@@ -11,7 +11,8 @@ from afk.envs.base import Environment, TimeStep
 from afk.envs.qbabyai.text import read_action
 from afk.envs.qtextworld.commands import read_command
 from afk.envs.qtextworld.environment import QTextWorld
-from afk.experiments.evaluate import POLICIES, draw_level, fresh_keys, world_of
+from afk.envs.registry import world_of
+from afk.experiments.evaluate import POLICIES, draw_level, fresh_keys
 from afk.experiments.recorder import Diary, Moment
 from afk.experiments.recording import Recording, Step
 from afk.learn.rollout import Play

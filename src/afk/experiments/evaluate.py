@@ -14,11 +14,10 @@ from afk.agents.agent import Agent
 from afk.envs.base import Environment, Pool, TimeStep, draw_pool, pool_of, query_quality
 from afk.envs.qbabyai import cells
 from afk.envs.qbabyai import solver as grid_solver
-from afk.envs.qbabyai.environment import GridWorld, QBabyAI
 from afk.envs.qbabyai.state import State
-from afk.envs.qbabyai.tasks import paper_tasks
 from afk.envs.qtextworld import solver as text_solver
 from afk.envs.qtextworld.environment import CookingGames
+from afk.envs.registry import world_of
 from afk.learn.parallel import side_by_side
 from afk.learn.rollout import Actors, Play, act, open_course, start_actors
 
@@ -81,11 +80,6 @@ def draw_level(env: Environment[Any], *, seed: int, level: int = 0) -> Pool[Any]
     # Cut on the host, where no program is compiled for every number.
     states = jax.device_get(env.draw_many(fresh_keys(seed)[0], level + 1))
     return pool_of(env, jax.tree.map(lambda leaf: jnp.asarray(leaf[level:]), states))
-
-
-def world_of(env: Environment[Any]) -> Environment[Any]:
-    """What to step levels of an environment with: a level is data, so one program plays all of Q-BabyAI."""
-    return QBabyAI(paper_tasks()[0]) if isinstance(env, GridWorld) else env
 
 
 POLICIES: dict[str, Policy] = {"expert": expert, "random": random}
