@@ -57,7 +57,10 @@ def train(
     ] = None,
     preset: Annotated[
         str | None,
-        typer.Option(help="Sizes and settings: paper, fast or laptop.", show_default="by the device"),
+        typer.Option(
+            help="Sizes and settings: paper, paper-wide (text), fast, plain (afk-plus) or laptop.",
+            show_default="by the device",
+        ),
     ] = None,
     seed: Annotated[
         list[int] | None,

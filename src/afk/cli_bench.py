@@ -88,7 +88,7 @@ def bench_env(
 def bench_train(
     task: TaskOption = "qbabyai/object-in-box",
     agent: Annotated[str, typer.Option(help="The variant.")] = "afk",
-    preset: Annotated[str, typer.Option(help="Sizes and settings: paper, fast or laptop.")] = "fast",
+    preset: Annotated[str, typer.Option(help="Sizes and settings, as for training.")] = "fast",
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds are trained side by side.")] = 1,
     seconds: Annotated[float, typer.Option(min=0.1, help="How long each measurement takes.")] = 5.0,
     as_json: JsonOption = False,

@@ -13,6 +13,7 @@ import pytest
 
 from afk.agents.agent import Size
 from afk.agents.grid_agent import GridAgent
+from afk.experiments import checkpoint
 from afk.experiments.chunk import _run_chunk
 from afk.experiments.config import read_config
 from afk.experiments.evaluate import play_agent
@@ -155,6 +156,23 @@ def test_agents_for_other_tasks_and_files_that_are_none_are_refused(finished: Pa
         find_agent("nowhere", TINY.tasks)
     with pytest.raises(ValueError, match="unknown task 'qbabyai/nowhere'"):
         find_agent(str(finished), ("qbabyai/nowhere",))
+
+
+def test_an_agent_whose_words_are_not_ours_is_refused(finished: Path, tmp_path: Path) -> None:
+    network, path = find_agent(str(finished), TINY.tasks).network, tmp_path / "best-24.safetensors"
+    description = checkpoint.describe(TINY, seed=24)
+    checkpoint.save(path, network, description)
+    assert find_agent(str(path), TINY.tasks).seed == 24
+    checkpoint.save(path, network, description | {"words": "of another world"})
+    with pytest.raises(
+        ValueError, match=r"24\.safetensors is of a run with other words than qbabyai/danger"
+    ):
+        find_agent(str(path), TINY.tasks)
+    checkpoint.save(path, network, description | {"config": {"tasks": []}})
+    with pytest.raises(
+        ValueError, match=r"24\.safetensors cannot be read: this is not the config"
+    ):
+        find_agent(str(path), TINY.tasks)
 
 
 def test_a_folder_that_holds_something_is_refused_and_left_alone(finished: Path, tmp_path: Path) -> None:

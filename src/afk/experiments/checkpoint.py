@@ -24,7 +24,27 @@ Tree = TypeVar("Tree")
 
 def describe(config: Config, **more: Any) -> dict[str, Any]:
     """What is written beside the arrays of a run."""
-    return {"config": config.to_json(), **more}
+    return {"config": config.to_json(), "words": _digest_words(config), **more}
+
+
+def read_config_of(path: Path) -> Config:
+    """The run that a file is of; a ValueError if there is none, or if words mean something else here."""
+    description = read_description(path)
+    try:
+        config = Config.from_json(description.get("config", {}))
+    except ValueError as error:
+        raise ValueError(f"{path} cannot be read: {error}") from error
+    if description.get("words", _digest_words(config)) != _digest_words(config):
+        raise ValueError(
+            f"{path} is of a run with other words than {config.tasks[0]} has here; those of Q-TextWorld are "
+            "made by the package textworld: was it another version?"
+        )
+    return config
+
+
+def _digest_words(config: Config) -> str:
+    """What tells apart vocabularies, of which a network knows nothing but numbers."""
+    return hashlib.sha256("\n".join(config.play.env.vocabulary.tokens).encode()).hexdigest()[:16]
 
 
 def save(path: Path, tree: Any, description: Mapping[str, Any]) -> None:
@@ -42,8 +62,7 @@ def read_description(path: Path) -> dict[str, Any]:
 
 def check_origin(path: Path, config: Config) -> None:
     """Refuse a file that is broken, or belongs to another run; a ValueError names the first difference."""
-    found = Config.from_json(read_description(path).get("config", {}))
-    if difference := first_difference(config.to_json(), found.to_json()):
+    if difference := first_difference(config.to_json(), read_config_of(path).to_json()):
         raise ValueError(f"the checkpoint {path} is of another run: {difference}")
 
 
