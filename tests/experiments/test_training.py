@@ -164,14 +164,10 @@ def test_an_agent_whose_words_are_not_ours_is_refused(finished: Path, tmp_path: 
     checkpoint.save(path, network, description)
     assert find_agent(str(path), TINY.tasks).seed == 24
     checkpoint.save(path, network, description | {"words": "of another world"})
-    with pytest.raises(
-        ValueError, match=r"24\.safetensors is of a run with other words than qbabyai/danger"
-    ):
+    with pytest.raises(ValueError, match=r"24\.safetensors is of a run with other words than qbabyai/danger"):
         find_agent(str(path), TINY.tasks)
     checkpoint.save(path, network, description | {"config": {"tasks": []}})
-    with pytest.raises(
-        ValueError, match=r"24\.safetensors cannot be read: this is not the config"
-    ):
+    with pytest.raises(ValueError, match=r"24\.safetensors cannot be read: this is not the config"):
         find_agent(str(path), TINY.tasks)
 
 
