@@ -81,6 +81,6 @@ def sweep(
         raise typer.Exit(130) from None
     console.print(overview(plan, place))
     for failure in failures:
-        print(f"note: not trained: {failure}", file=sys.stderr)
+        print(f"error: not trained: {failure}", file=sys.stderr)
     if failures:
         raise typer.Exit(1)
