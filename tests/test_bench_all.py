@@ -6,28 +6,19 @@ from pathlib import Path
 import pytest
 
 from afk import bench
-from afk.agents.agent import Size
 from afk.bench_all import PUBLISHED, Scope, published_pace
 from afk.cli import app
 from afk.experiments import presets
-from afk.learn.ppo import Settings
+
+from .experiments.tiny_run import TINY_PRESET
 
 TASK = "qbabyai/danger"
-TINY = {
-    "steps": 320,
-    "size": Size(width=8, head=8, view_layers=1, film_blocks=1, distinct_notes=0),
-    "settings": Settings(environments=16, steps=20, minibatches=2, epochs=1),
-    "levels": 32,
-    "chunk": 1,
-    "evaluate_every": 1,
-    "evaluation_episodes": 8,
-}
 
 
 def test_everything_is_measured_and_drawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(presets.PRESETS, "tiny", TINY)
+    monkeypatch.setitem(presets.PRESETS, "tiny", TINY_PRESET)
     monkeypatch.setattr(bench, "_POOL", 64)
     monkeypatch.setattr(bench, "_COPIED", 1 << 16)
     plot = tmp_path / "speed.png"
@@ -36,7 +27,7 @@ def test_everything_is_measured_and_drawn(
     app(["bench", "all", *options], standalone_mode=False)
     printed, said = capsys.readouterr()
     record = json.loads(printed)
-    assert "training with 16 environments" in said and plot.read_bytes()[:4] == b"\x89PNG"
+    assert "training with 8 environments" in said and plot.read_bytes()[:4] == b"\x89PNG"
 
     (world,) = record["environments"]
     assert [point["environments"] for point in world["scaling"]] == [4, 16] and world["task"] == TASK
@@ -44,7 +35,7 @@ def test_everything_is_measured_and_drawn(
     assert world["levels_per_second"] > 0 and bench.times_peer(world, "steps").endswith(" x minigrid")
     assert bench.explain_bound(world).startswith("bound by")
     (training,) = record["training"]
-    assert training["preset"] == "tiny" and training["environments"] == 16
+    assert training["preset"] == "tiny" and training["environments"] == 8
     assert training["rollout_steps_per_second"] > training["steps_per_second"] > 0
     assert 0 < training["fraction_of_device_rate"] < 1
     assert sum(training["share_of_time"].values()) == pytest.approx(1)

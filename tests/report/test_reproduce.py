@@ -8,29 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from afk.agents.agent import Size
 from afk.cli import app
 from afk.envs.registry import make
 from afk.experiments import presets, study
 from afk.experiments.evaluate import play_agent, summarise
 from afk.experiments.run_record import read_record, write_record
 from afk.experiments.shelf import load_agent, play_on
-from afk.learn.ppo import Settings
 from afk.report.archive import read_archive
 from afk.report.choice import TEXT_TASKS
 from afk.report.items import ITEMS
 
+from ..experiments.tiny_run import TINY_PRESET
 from .made_records import make_run
 
-TINY = {
-    "steps": 4 * 320,
-    "size": Size(width=8, head=8, view_layers=1, film_blocks=1, distinct_notes=0),
-    "settings": Settings(environments=16, steps=20, minibatches=2, epochs=1),
-    "levels": 32,
-    "chunk": 1,
-    "evaluate_every": 2,
-    "evaluation_episodes": 8,
-}
 Run = Callable[..., tuple[str, str]]
 
 
@@ -130,7 +120,7 @@ def test_what_the_user_got_wrong_is_one_line(
 def test_what_is_missing_is_trained_and_shown(
     tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(presets.PRESETS, "tiny", TINY)
+    monkeypatch.setitem(presets.PRESETS, "tiny", TINY_PRESET)
     monkeypatch.setattr(study, "FRESH_LEVELS", 8)  # as many as in an evaluation: it is compiled
     records, runs = tmp_path / "records", tmp_path / "runs"
     options = ["--preset", "tiny", "--agent", "query", "--task", "S", "--seed", 24, "--seed", 7]
@@ -140,7 +130,7 @@ def test_what_is_missing_is_trained_and_shown(
     path = records / "runs" / "tiny--query--S.json"
     record = read_record(path)
     assert record.config["steps"] == 1000 and [seed.seed for seed in record.seeds] == [24, 7]
-    assert record.seeds[0].curve["steps"] == [320, 640, 960, 1280] and record.compile_seconds
+    assert record.seeds[0].curve["steps"] == [*range(160, 1121, 160)] and record.compile_seconds
     row = json.loads(printed)["items"]["table-1"][0]["rows"][1]
     success = [100 * seed.final["qbabyai/danger"]["success"] for seed in record.seeds]
     assert row["task"] == "S" and row["query"]["values"] == pytest.approx(success)
