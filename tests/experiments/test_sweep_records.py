@@ -229,11 +229,11 @@ def test_a_study_is_read_from_a_file(tmp_path: Path) -> None:
 
 def test_a_study_may_change_numbers_of_its_preset(tmp_path: Path) -> None:
     path = tmp_path / "study.json"
-    path.write_text(json.dumps({"tasks": ["S"], "changes": {"settings.entropy_weight": 0.03}}))
+    path.write_text(json.dumps({"tasks": ["S"], "changes": {"settings.entropy_weight": 0.07}}))
     (run,) = read_study(path, preset="laptop")
     before = replace(run, changes=()).config
-    assert isinstance(before.settings, Settings) and before.settings.entropy_weight != 0.03
-    assert run.config == replace(before, settings=replace(before.settings, entropy_weight=0.03))
+    assert isinstance(before.settings, Settings) and before.settings.entropy_weight != 0.07
+    assert run.config == replace(before, settings=replace(before.settings, entropy_weight=0.07))
 
 
 def test_no_ray_no_cluster_and_no_machine_are_said_in_a_line(

@@ -139,9 +139,23 @@ UNI_GRAM_TASKS = (
     "qbabyai/danger+open-door",
     "qbabyai/object-in-box+danger+open-door",
 )
-# Where the target is many rooms away, and the published agent, too, trains from elsewhere. Where it is near
-# that agent learns not to ask: what it gains where the answer is known, or the goal in sight, is too much.
-WIDE_TASKS = ("qbabyai/go-to-favorite",)
+# Where the target is many rooms away, or behind a lock that chance hardly opens, and the published agent, too,
+# trains from elsewhere (docs/solving-all-tasks.md). Where it is near that agent learns not to ask: what it gains
+# where the answer is known, or the goal in sight, is too much.
+WIDE_TASKS = (
+    "qbabyai/go-to-favorite",
+    "qbabyai/object-in-box+go-to-favorite",
+    "qbabyai/object-in-box+open-door",
+    "qbabyai/danger+open-door",
+    "qbabyai/go-to-favorite+open-door",
+    "qbabyai/object-in-box+danger+open-door",
+    "qbabyai/object-in-box+go-to-favorite+open-door",
+    "qbabyai/danger+go-to-favorite+open-door",
+    "qbabyai/object-in-box+danger+go-to-favorite+open-door",
+)
+# Where all is in one room, and agents that ask do better with more entropy: they turn both ways.
+NEAR_TASKS = ("qbabyai/object-in-box", "qbabyai/danger", "qbabyai/object-in-box+danger")
+_LIVELY: dict[str, Any] = {"entropy_weight": 0.03, "switch_entropy_weight": 0.03, "bonus_until": 0.4}
 # Where A_0 has no more than a few notes: reading room for twenty would take a fifth of the time.
 SHORT_TASKS = tuple(f"qbabyai/{name}" for name in ("object-in-box", "danger", "go-to-favorite", "open-door"))
 # Nothing but a reward that may be far away teaches these: they keep the discount of the paper.
@@ -175,6 +189,8 @@ def preset_fields(name: str, tasks: Sequence[str], **changes: Any) -> dict[str, 
         fields["size"] = Size(notes=8)
     if name == "fast" and not is_text and changes.get("agent") in BASELINES:
         fields["settings"] = replace(fields["settings"], discount=PRESETS["paper"]["settings"].discount)
+    elif name == "fast" and set(tasks) <= set(NEAR_TASKS) and not is_plus:
+        fields["settings"] = replace(fields["settings"], **_LIVELY)
     if name in ("fast", "plain") and is_plus:
         episodes = max(fields["settings"].environments, _EPISODES_A_TASK * len(tasks))
         fields["settings"] = replace(fields["settings"], environments=episodes)
