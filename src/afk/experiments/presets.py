@@ -139,9 +139,9 @@ UNI_GRAM_TASKS = (
     "qbabyai/danger+open-door",
     "qbabyai/object-in-box+danger+open-door",
 )
-# Where the target is many rooms away, or behind a lock that chance hardly opens, and the published agent, too,
-# trains from elsewhere (docs/solving-all-tasks.md). Where it is near that agent learns not to ask: what it gains
-# where the answer is known, or the goal in sight, is too much.
+# Where the target is many rooms away, or behind a lock that chance hardly opens, and the published agent,
+# too, trains from elsewhere (docs/solving-all-tasks.md). Where it is near that agent learns not to ask: what
+# it gains where the answer is known, or the goal in sight, is too much.
 WIDE_TASKS = (
     "qbabyai/go-to-favorite",
     "qbabyai/object-in-box+go-to-favorite",
