@@ -23,6 +23,14 @@ def make_console() -> Console:
     return Console() if sys.stdout.isatty() else Console(width=160)
 
 
+def end_with(failures: list[str]) -> None:
+    """Say what could not be trained, and end with 1 if there was something."""
+    for failure in failures:
+        print(f"error: not trained: {failure}", file=sys.stderr)
+    if failures:
+        raise typer.Exit(1)
+
+
 def count_steps(option: str, text: str) -> int:
     """The number of steps that an option of the command line says, such as 500K or 20M."""
     scale = {"K": 10**3, "M": 10**6, "G": 10**9}.get(text[-1:].upper(), 1)

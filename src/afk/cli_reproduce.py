@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from afk.cli_bench import JsonOption, count_steps, make_console
+from afk.cli_bench import JsonOption, count_steps, end_with, make_console
 
 if TYPE_CHECKING:
     from afk.experiments.study import Run
@@ -87,10 +87,7 @@ def reproduce(
         _show([table for tables in made.values() for table in tables])
     if out is not None:
         _write(out, made, archive)
-    for failure in failures:
-        print(f"error: not trained: {failure}", file=sys.stderr)
-    if failures:
-        raise typer.Exit(1)
+    end_with(failures)
 
 
 def _show(tables: "list[Table]") -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from afk.cli_bench import count_steps
+from afk.cli_bench import count_steps, end_with
 
 
 def sweep(
@@ -80,7 +80,4 @@ def sweep(
         print("stopped; the same command goes on", file=sys.stderr)
         raise typer.Exit(130) from None
     console.print(overview(plan, place))
-    for failure in failures:
-        print(f"error: not trained: {failure}", file=sys.stderr)
-    if failures:
-        raise typer.Exit(1)
+    end_with(failures)

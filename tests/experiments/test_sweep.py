@@ -22,27 +22,22 @@ from safetensors.numpy import load_file
 from afk.experiments.log import read_log
 from afk.experiments.run_record import RunRecord, merge_records, read_record
 
+from .tiny_run import TINY_PRESET
+
 needs_ray = pytest.mark.skipif(
     find_spec("ray") is None, reason="ray is not installed: pip install '.[sweep]'"
 )
 SEEDS = (24, 7)
 NAME = "tiny--no-query--S"
 # The command with a preset of toy size, which only the driver knows: workers train what it has started.
-DRIVER = """
+TINY = TINY_PRESET | {"steps": 5 * 160, "evaluate_every": 4}
+DRIVER = f"""
 from afk.agents.agent import Size
 from afk.cli import main
 from afk.experiments import presets, study
 from afk.learn.ppo import Settings
 
-presets.PRESETS["tiny"] = {
-    "steps": 5 * 160,
-    "size": Size(width=8, head=8, view_layers=1, film_blocks=1, distinct_notes=0),
-    "settings": Settings(environments=8, steps=20, minibatches=2, epochs=1),
-    "levels": 32,
-    "chunk": 1,
-    "evaluate_every": 4,
-    "evaluation_episodes": 8,
-}
+presets.PRESETS["tiny"] = {TINY!r}
 study.FRESH_LEVELS = 8
 main()
 """

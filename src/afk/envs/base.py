@@ -23,7 +23,7 @@ from afk.language import Vocabulary
 
 StateT = TypeVar("StateT", bound=eqx.Module)
 _DRAWS = 1024  # levels drawn at once for a pool
-HOPELESS = "{}: hardly any draw gives a sound level; make rooms larger or things fewer"
+NO_SOUND_LEVEL = "{}: hardly any draw gives a sound level; make rooms larger or things fewer"
 _HOPELESS = 64  # this many times that many draws without a sound level: there is none
 # How programs for a CPU are compiled. With all that LLVM can do it takes twice as long, and levels are not
 # drawn faster; with nothing of it they are drawn at a tenth of the speed, but a few are there sooner.
@@ -145,7 +145,7 @@ class Environment(ABC, Generic[StateT]):
             if found >= size:
                 break
         else:
-            raise ValueError(HOPELESS.format(self.name))
+            raise ValueError(NO_SOUND_LEVEL.format(self.name))
         return jax.tree.map(lambda *leaves: jnp.asarray(np.concatenate(leaves)[:size]), *drawn)
 
     def reset(self, key: jax.Array) -> tuple[StateT, Any]:

@@ -12,7 +12,7 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from numpy.typing import ArrayLike
 
-from afk.envs.base import HOPELESS, Batch, Environment, Pool, StateT, TimeStep, advance
+from afk.envs.base import NO_SOUND_LEVEL, Batch, Environment, Pool, StateT, TimeStep, advance
 from afk.envs.qbabyai.cells import COLOURS, DIRECTIONS, DOOR_STATES, SQUARE
 from afk.envs.qbabyai.state import Observation, State
 from afk.envs.qbabyai.view import VIEW
@@ -240,7 +240,7 @@ def draw_level(source: Source[StateT], seed: np.integer[Any]) -> StateT:
         state, sound = jax.device_get(draw(seed, np.uint32(attempt)))
         if sound:
             return state
-    raise ValueError(HOPELESS.format(source.name))
+    raise ValueError(NO_SOUND_LEVEL.format(source.name))
 
 
 def draw_levels(source: Source[StateT], seeds: np.ndarray) -> StateT:
@@ -257,7 +257,7 @@ def draw_levels(source: Source[StateT], seeds: np.ndarray) -> StateT:
         if not len(missing):
             break
     else:
-        raise ValueError(HOPELESS.format(source.name))
+        raise ValueError(NO_SOUND_LEVEL.format(source.name))
     order = np.argsort(np.concatenate(places))
     return jax.tree.map(lambda *leaves: np.concatenate(leaves)[order], *parts)
 

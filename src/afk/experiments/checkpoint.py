@@ -27,14 +27,19 @@ def describe(config: Config, **more: Any) -> dict[str, Any]:
     return {"config": config.to_json(), "words": _digest_words(config), **more}
 
 
-def read_config_of(path: Path) -> Config:
-    """The run that a file is of; a ValueError if there is none, or if words mean something else here."""
-    description = read_description(path)
+def config_of(description: Mapping[str, Any], path: Path) -> Config:
+    """The run that a file is of; a ValueError if there is none, or if words mean something else here.
+
+    Args:
+        description: what `read_description` found in it.
+        path: of the file, to be named.
+    """
     try:
         config = Config.from_json(description.get("config", {}))
     except ValueError as error:
         raise ValueError(f"{path} cannot be read: {error}") from error
-    if description.get("words", _digest_words(config)) != _digest_words(config):
+    words = _digest_words(config)
+    if description.get("words", words) != words:
         raise ValueError(
             f"{path} is of a run with other words than {config.tasks[0]} has here; those of Q-TextWorld are "
             "made by the package textworld: was it another version?"
@@ -62,7 +67,7 @@ def read_description(path: Path) -> dict[str, Any]:
 
 def check_origin(path: Path, config: Config) -> None:
     """Refuse a file that is broken, or belongs to another run; a ValueError names the first difference."""
-    if difference := first_difference(config.to_json(), read_config_of(path).to_json()):
+    if difference := first_difference(config.to_json(), config_of(read_description(path), path).to_json()):
         raise ValueError(f"the checkpoint {path} is of another run: {difference}")
 
 

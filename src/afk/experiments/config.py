@@ -173,8 +173,8 @@ def differences(ours: dict[str, Any], theirs: dict[str, Any]) -> dict[str, tuple
     here, there = (
         {name: part[key] for name, (part, key) in places_by_name(each).items()} for each in (ours, theirs)
     )
-    # A file has lists where a run has tuples.
     pairs = {name: (value, there[name]) for name, value in here.items() if name in there}
+    # As JSON, since a file has lists where a run has tuples.
     return {name: pair for name, pair in pairs.items() if json.dumps(pair[0]) != json.dumps(pair[1])}
 
 

@@ -72,7 +72,7 @@ def load_agent(path: Path) -> TrainedAgent:
     description = checkpoint.read_description(path)
     if not {"config", "seed"} <= description.keys():
         raise ValueError(f"{path} is not the checkpoint of an agent, such as best-24.safetensors")
-    config = checkpoint.read_config_of(path)
+    config = checkpoint.config_of(description, path)
     return TrainedAgent(config, description["seed"], checkpoint.load(path, agent_shape(config)))
 
 

@@ -69,6 +69,10 @@ class Run:
                 raise ValueError(f"{self.name} has other actions than {task}: it cannot play it")
         return config
 
+    def differs_from(self, record: RunRecord) -> str:
+        """In what a record is of other settings, in words; empty if in nothing. Seeds may differ."""
+        return first_difference(self.config.to_json(), record.config, but="seeds")
+
 
 def do_study(
     study: Sequence[Run],
@@ -192,7 +196,7 @@ def find_standing(run: Run, *, runs: Path, records: Path) -> Standing:
     if path.exists():
         record = read_record(path)
         success = np.mean([seed.final[task]["success"] for seed in record.seeds for task in seed.final])
-        but = first_difference(run.config.to_json(), record.config, but="seeds")
+        but = run.differs_from(record)
         if lacking := set(run.seeds) - {seed.seed for seed in record.seeds}:
             but = but or f"without seed {min(lacking)}"
         return Standing(True, 1.0, float(success), record.config["steps"], len(record.seeds), but)

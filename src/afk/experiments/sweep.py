@@ -20,7 +20,7 @@ from rich.table import Table
 
 from afk.experiments.claim import claim
 from afk.experiments.cluster import Resources, connect, take_share, work_through
-from afk.experiments.config import first_difference, read_config
+from afk.experiments.config import read_config
 from afk.experiments.run_record import RunRecord, keep_seeds, merge_records, read_record, write_record
 from afk.experiments.study import (
     Run,
@@ -208,7 +208,7 @@ def _read_gathered(run: Run, place: Place) -> dict[int, RunRecord]:
             raise ValueError(f"{path} lacks {min(lacking)}, and has seeds that are not asked for: {others}")
         return {}
     known = {each.seed for each in record.seeds}
-    difference = first_difference(run.config.to_json(), record.config, but="seeds")
+    difference = run.differs_from(record)
     if difference and not known.issuperset(run.seeds):
         raise ValueError(
             f"{path} is of another run: {difference}; choose another folder for records (--from)"

@@ -178,7 +178,19 @@ def _compare(archive: Archive, what: Comparison) -> Table:
     if what.with_shipped and set(what.tasks) <= set(archive.shipped):
         agents = sorted({str(archive.shipped[task].get("agent")) for task in what.tasks})
         columns.append(Column(f"{', '.join(agents)} (shipped)", shows_paper=False))
-        cells.append([_shipped_cell(archive, what, task) for task in what.tasks])
+        cells.append(
+            [
+                shipped_cell(
+                    archive,
+                    task,
+                    what.measure,
+                    published=what.published,
+                    better=what.better,
+                    solved_only=what.solved_only,
+                )
+                for task in what.tasks
+            ]
+        )
         notes.append("Shipped: one agent for all tasks, on fresh levels (see `shipped`).")
     if not all(column.shows_paper for column in columns):
         notes.append(_OTHERS)
@@ -203,23 +215,33 @@ def _cell(archive: Archive, what: Comparison, who: Contender, task: str) -> Cell
     return Cell.of_seeds(
         [what.scale * value for value in final_values(run, task, what.measure)],
         paper=archive.paper(what.published, published_row(task), column),
-        better=0 if what.solved_only and not both_solve(archive, task, success, column) else what.better,
+        better=0 if what.solved_only and not _both_solve(archive, task, success, column) else what.better,
     )
 
 
-def _shipped_cell(archive: Archive, what: Comparison, task: str) -> Cell:
-    """What the agent that comes with the package came to on a task."""
-    estimate, success = (shipped_value(archive.shipped[task], each) for each in (what.measure, "success"))
-    solved = both_solve(archive, task, [success.mean] if success else [])
+def shipped_cell(
+    archive: Archive,
+    task: str,
+    measure: str,
+    *,
+    published: str,
+    better: int,
+    solved_only: bool,
+    digits: int = 1,
+) -> Cell:
+    """What the agent that comes with the package came to on a task; see `Comparison` and `Cell`."""
+    estimate, success = (shipped_value(archive.shipped[task], each) for each in (measure, "success"))
+    solved = _both_solve(archive, task, [success.mean] if success else [], "afk")
     return Cell(
         estimate,
-        archive.paper(what.published, published_row(task), "afk"),
-        better=0 if what.solved_only and not solved else what.better,
+        archive.paper(published, published_row(task), "afk"),
+        better=0 if solved_only and not solved else better,
+        digits=digits,
         values=(estimate.mean,) if estimate else (),
     )
 
 
-def both_solve(archive: Archive, task: str, success: Sequence[float], column: str = "afk") -> bool:
+def _both_solve(archive: Archive, task: str, success: Sequence[float], column: str) -> bool:
     """Whether an agent of such a success in percent solves a task of Q-BabyAI, and the paper's does, too."""
     theirs = archive.paper("qbabyai_success", published_row(task), column)
     return bool(success) and theirs is not None and min(mean(success), theirs.mean) >= SOLVED

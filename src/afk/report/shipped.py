@@ -4,9 +4,9 @@ from typing import Any
 
 from afk.experiments.run_record import SHARES, is_number
 from afk.report.archive import Archive
-from afk.report.choice import GRID_TASKS, TEXT_TASKS, published_row, shipped_value
-from afk.report.comparisons import LETTERS, SOLVED, both_solve
-from afk.report.tables import Cell, Column, Row, Table
+from afk.report.choice import GRID_TASKS, TEXT_TASKS, published_row
+from afk.report.comparisons import LETTERS, SOLVED, shipped_cell
+from afk.report.tables import Column, Row, Table
 
 # A column: its title, the measure, the paper's table that has it too, and whether more is better.
 _COLUMNS = (
@@ -37,14 +37,19 @@ def shipped(archive: Archive) -> list[Table]:
 
 def _row(archive: Archive, task: str) -> Row:
     """What an agent came to on a task."""
-    world, cells, found = task.split("/")[0], [], archive.shipped[task]
-    success = shipped_value(found, "success")
-    solved = both_solve(archive, task, [success.mean] if success else [])
-    for _, measure, table, better in _COLUMNS:
-        paper = archive.paper(f"{world}_{table}", published_row(task), "afk") if table else None
-        digits = 2 if measure in SHARES and measure != "success" else 1
-        comparable = solved or measure != "episode_length"
-        cells.append(Cell(shipped_value(found, measure), paper, better if comparable else 0, digits))
+    world = task.split("/")[0]
+    cells = [
+        shipped_cell(
+            archive,
+            task,
+            measure,
+            published=f"{world}_{table}",  # the paper has no table without a name
+            better=better,
+            solved_only=measure == "episode_length",
+            digits=2 if measure in SHARES and measure != "success" else 1,
+        )
+        for _, measure, table, better in _COLUMNS
+    ]
     return Row((published_row(task),), tuple(cells))
 
 

@@ -104,7 +104,9 @@ class Library:
 
     def record(self, source: Source) -> tuple[Play, Recording]:
         """An episode, played unless it was before."""
-        return self._episodes.get((self.check(source), self._changed(source)), lambda: self._play(source))
+        path = self._checkpoints().get(self.check(source).agent)
+        key = source, None if path is None else _written(path)
+        return self._episodes.get(key, lambda: self._play(source))
 
     def describe_episode(self, source: Source) -> dict[str, Any]:
         """An episode for the page."""
@@ -125,12 +127,7 @@ class Library:
             key = (SHIPPED, source.task)
             return self._agents.get(key, lambda: find_agent(SHIPPED, (source.task,)))
         path = self._checkpoints()[source.agent]
-        return self._agents.get((path, self._changed(source)), lambda: load_agent(path))
-
-    def _changed(self, source: Source) -> int:
-        """When the checkpoint of a source was written, in nanoseconds; 0 for what does not change."""
-        path = self._checkpoints().get(source.agent)
-        return 0 if path is None else path.stat().st_mtime_ns
+        return self._agents.get((path, _written(path)), lambda: load_agent(path))
 
     def _checkpoints(self) -> dict[str, Path]:
         """The checkpoints that can be watched, by name."""
@@ -140,6 +137,11 @@ class Library:
             for name, path in _checkpoints_at(folder).items() if folder.is_dir() else ():
                 found.setdefault(name, path)
         return found
+
+
+def _written(path: Path) -> int:
+    """When a file was written, in nanoseconds."""
+    return path.stat().st_mtime_ns
 
 
 def play_by_hand(task: str) -> Play:
