@@ -1,9 +1,10 @@
-"""Keeps the evaluations of a run that has no record, such as one that was stopped.
+"""Keeps the evaluations of a run that has no record among the results, such as one that was stopped.
 
-    python benchmarks/keep_run.py NAME FOLDER MACHINE
+    python benchmarks/keep_run.py NAME FOLDER MACHINE [RECORD]
 
 Adds a line to ``results/recipe-runs.json``: the configuration, and for each seed and task
-``[steps, success, episode length, queries, F1]`` of every evaluation.
+``[steps, success, episode length, queries, F1]`` of every evaluation; with a record, that of the last agents
+on the tasks that it was not trained on as well.
 """
 
 import json
@@ -13,6 +14,7 @@ from typing import Any
 
 from afk.experiments.config import read_config
 from afk.experiments.log import Row, evaluation_of, read_log
+from afk.experiments.run_record import RunRecord, read_record
 from afk.records import write_whole
 
 RESULTS = Path(__file__).parents[1] / "results" / "recipe-runs.json"
@@ -21,9 +23,12 @@ MEASURES = ("success", "episode_length", "queries", "f1")
 
 def main() -> None:
     """Add the run, or put it in the place of one of that name."""
-    name, folder, machine = sys.argv[1:]
+    name, folder, machine, *record = sys.argv[1:]
     kept = json.loads(RESULTS.read_text())
-    runs = [run for run in kept["runs"] if run["run"] != name] + [describe(name, Path(folder), machine)]
+    added = describe(name, Path(folder), machine)
+    if record:
+        added["unseen"] = describe_unseen(read_record(Path(*record)))
+    runs = [run for run in kept["runs"] if run["run"] != name] + [added]
     lines = ",\n".join(map(json.dumps, runs))
     content = f'{{"what": {json.dumps(kept["what"])}, "runs": [\n{lines}\n]}}\n'
     write_whole(RESULTS, content.encode())
@@ -45,6 +50,18 @@ def describe(name: str, folder: Path, machine: str) -> dict[str, Any]:
             }
             for seed in config.seeds
         },
+    }
+
+
+def describe_unseen(record: RunRecord) -> dict[str, Any]:
+    """What the last agent of each seed came to on fresh levels of the tasks that it was not trained on."""
+    return {
+        str(seed.seed): {
+            task: [record.config["steps"], *(round(found[measure], 3) for measure in MEASURES)]
+            for task, found in seed.fresh.items()
+            if task not in record.tasks
+        }
+        for seed in record.seeds
     }
 
 
