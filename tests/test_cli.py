@@ -48,10 +48,11 @@ def test_tasks_are_listed(run: Run) -> None:
     assert all(row["task"] in shown for row in rows)
 
 
-def test_the_expert_is_evaluated() -> None:
-    done = run_apart("eval", "expert", "--task", "qbabyai/danger", "--episodes", "20", "--json")
+def test_the_expert_is_evaluated_on_a_task_by_its_letters() -> None:
+    done = run_apart("eval", "expert", "--task", "S", "--episodes", "20", "--json")
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
+    assert summary["task"] == "qbabyai/danger"
     assert summary["success"] == summary["f1"] == 1 and summary["episodes"] == 20
     assert summary["success_interval"][0] < 1 == summary["success_interval"][1]
 

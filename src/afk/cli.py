@@ -197,10 +197,11 @@ def evaluate(
     """Play fresh levels of a task and print the paper's measures."""
     from rich.progress import track
 
-    from afk.envs.registry import make, make_roomy
+    from afk.envs.registry import make, make_roomy, task_named
     from afk.experiments.evaluate import POLICIES, play, play_agent, summarise
     from afk.experiments.shelf import find_agent, play_on
 
+    task = task_named(task)
     summary = {"agent": agent, "task": task, "seed": seed}
     if agent in POLICIES:
         chunks = play(make(task), POLICIES[agent], episodes=episodes, seed=seed)
@@ -235,11 +236,12 @@ def watch(
     any_task: AnyTaskOption = False,
 ) -> None:
     """Watch an agent think: what it sees, does, asks, is told and notes, step by step."""
-    from afk.envs.registry import make
+    from afk.envs.registry import make, task_named
     from afk.experiments.recorder import record_episode
     from afk.experiments.shelf import find_agent, play_on
     from afk.experiments.watch import check_gif, show_episode, write_gif
 
+    task = task_named(task)
     env = make(task)
     if gif is not None:
         check_gif(gif)

@@ -11,7 +11,7 @@ from rich.table import Column, Table
 
 bench_app = typer.Typer(help="Measure speed.", no_args_is_help=True)
 
-TaskOption = Annotated[str, typer.Option("--task", help="A task's name; `afk tasks` lists them.")]
+TaskOption = Annotated[str, typer.Option("--task", help="A task's name or letters; `afk tasks` lists them.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 SeedOption = Annotated[
     int, typer.Option("--seed", min=0, max=2**32 - 1, help="What the levels are drawn with.")
@@ -46,7 +46,7 @@ def count_steps(option: str, text: str) -> int:
 @bench_app.command(name="env")
 def bench_env(
     task: Annotated[
-        list[str] | None, typer.Option("--task", help="A task's name; may be given again.")
+        list[str] | None, typer.Option("--task", help="A task's name or letters; may be given again.")
     ] = None,
     environments: Annotated[
         int | None, typer.Option("--envs", min=1, help="Environments in a batch.")
@@ -127,7 +127,7 @@ def bench_train(
 @bench_app.command(name="all")
 def bench_everything(
     task: Annotated[
-        list[str] | None, typer.Option("--task", help="A task's name; may be given again.")
+        list[str] | None, typer.Option("--task", help="A task's name or letters; may be given again.")
     ] = None,
     preset: Annotated[str | None, typer.Option(help="Settings of training; otherwise by the device.")] = None,
     agent: Annotated[str, typer.Option(help="The variant.")] = "afk",

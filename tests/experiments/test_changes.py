@@ -49,3 +49,9 @@ def test_a_run_of_a_study_has_its_changes() -> None:
     assert (config.settings.bonus, config.scattered) == (0.07, 0.25)
     with pytest.raises(ValueError, match=r"no number 'settings\.bonuses'; did you mean settings\.bonus\?"):
         _ = Run("laptop", "afk", (TASK,), changes=(("settings.bonuses", 1),)).config
+
+
+def test_a_task_by_its_letters_is_the_task() -> None:
+    assert preset("fast", ["CS", "CD"]) == preset(
+        "fast", ["qbabyai/object-in-box+danger", "qbabyai/object-in-box+go-to-favorite"]
+    )

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from afk.experiments.run_record import RunRecord, SeedRecord, task_named
+from afk.envs.registry import task_named
+from afk.experiments.run_record import RunRecord, SeedRecord
 
 RESULTS = Path(__file__).parents[2] / "results"
 SEEDS = (24, 42, 123, 321, 3407)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from afk.experiments.run_record import short_name, task_named, write_record
+from afk.envs.registry import task_named
+from afk.experiments.run_record import short_name, write_record
 from afk.report.archive import read_archive
 from afk.report.choice import GRID_TASKS
 from afk.report.estimates import Estimate

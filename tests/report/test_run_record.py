@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from afk.envs.registry import task_names
-from afk.experiments.run_record import read_record, run_name, short_name, task_named, write_record
+from afk.envs.registry import task_named, task_names
+from afk.experiments.run_record import read_record, run_name, short_name, write_record
 
 from .made_records import make_run
 

@@ -1,7 +1,11 @@
-"""Environments by name, such as ``qbabyai/object-in-box`` or ``qtextworld/take-1``."""
+"""Environments by name, such as ``qbabyai/object-in-box`` or ``qtextworld/take-1``.
+
+The paper's letters name tasks of Q-BabyAI, too: ``CS`` is Object in Box + Danger.
+"""
 
 from collections.abc import Sequence
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar, overload
 
 from afk.envs.base import Environment
@@ -24,13 +28,29 @@ def task_names() -> tuple[str, ...]:
 
 
 def find_task(name: str) -> Task:
-    """The task of that name; a ValueError that names the nearest ones if there is none."""
+    """The task of a name or of letters; a ValueError that names the nearest ones if there is none."""
     tasks = _tasks()
+    if name not in tasks:
+        name = tasks_by_letters().get(name, name)
     if name not in tasks:
         near = get_close_matches(name, tasks, n=3, cutoff=0.4)
         hint = f"did you mean {' or '.join(near)}?" if near else "`afk tasks` lists them all"
         raise ValueError(f"unknown task {name!r}; {hint}")
     return tasks[name]
+
+
+def task_named(text: str) -> str:
+    """The name of a task that is given by its name or by its letters; a ValueError if there is none."""
+    return find_task(text).name
+
+
+@lru_cache(maxsize=1)
+def tasks_by_letters() -> dict[str, str]:
+    """Names of the paper's tasks by its letters; the two-room form of Object in Box + Danger has none."""
+    by_letters: dict[str, str] = {}
+    for task in qbabyai.paper_tasks():
+        by_letters.setdefault(task.symbol, task.name)
+    return by_letters
 
 
 def find_task_of(family: type[TaskT], name: str) -> TaskT:

@@ -9,7 +9,7 @@ import jax
 from afk.agents.agent import Size
 from afk.agents.variants import find_variant
 from afk.envs.qtextworld.tasks import Task as TextTask
-from afk.envs.registry import find_task
+from afk.envs.registry import find_task, task_named
 from afk.experiments.config import Config
 from afk.learn import dqn, ppo
 
@@ -169,6 +169,7 @@ def default_preset() -> str:
 
 def preset(name: str, tasks: Sequence[str], **changes: Any) -> Config:
     """A preset for some tasks with some fields changed; a ValueError if there is none of that name."""
+    tasks = [task_named(task) for task in tasks]
     return Config(tuple(tasks), **preset_fields(name, tasks, **changes))
 
 

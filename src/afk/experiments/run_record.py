@@ -12,13 +12,11 @@ import math
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeGuard
 
 from afk.agents.variants import Variant
-from afk.envs.qbabyai.tasks import paper_tasks
-from afk.envs.registry import find_task
+from afk.envs.registry import tasks_by_letters
 from afk.records import write_whole
 
 MEASURES = ("success", "episode_length", "reward", "queries", "precision", "recall", "f1")
@@ -147,22 +145,8 @@ def run_name(preset: str, agent: str, tasks: tuple[str, ...]) -> str:
 
 def short_name(task: str) -> str:
     """A task of the paper by its letters, such as CS; another one by the last part of its name."""
-    return _letters().get(task, task.split("/")[-1])
-
-
-def task_named(text: str) -> str:
-    """The task of a name, or of the paper's letters; a ValueError if there is none."""
-    by_letters = {letters: name for name, letters in _letters().items()}
-    return by_letters.get(text) or find_task(text).name
-
-
-@lru_cache(maxsize=1)
-def _letters() -> dict[str, str]:
-    """The letters of the paper's tasks; the two-room form of Object in Box + Danger is not among them."""
-    by_letters: dict[str, str] = {}
-    for task in paper_tasks():
-        by_letters.setdefault(task.symbol, task.name)
-    return {name: letters for letters, name in by_letters.items()}
+    by_name = {name: letters for letters, name in tasks_by_letters().items()}
+    return by_name.get(task, task.split("/")[-1])
 
 
 def write_record(folder: Path, record: RunRecord) -> Path:

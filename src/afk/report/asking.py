@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from afk.experiments.run_record import RunRecord, short_name, task_named
+from afk.envs.registry import task_named
+from afk.experiments.run_record import RunRecord, short_name
 from afk.report.archive import Archive, look_up, to_published
 from afk.report.choice import (
     GRID_TASKS,

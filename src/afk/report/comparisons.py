@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean
 
-from afk.experiments.run_record import RunRecord, task_named
+from afk.envs.registry import task_named
+from afk.experiments.run_record import RunRecord
 from afk.report.archive import Archive
 from afk.report.choice import (
     ABLATIONS,

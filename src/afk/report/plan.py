@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from afk.agents.variants import find_variant
-from afk.experiments.run_record import is_number, read_object, task_named
+from afk.envs.registry import task_named
+from afk.experiments.run_record import is_number, read_object
 from afk.experiments.study import SEEDS, Run
 from afk.report.items import find_item
 
