@@ -1,13 +1,18 @@
-"""Scattered starts: the same levels, begun elsewhere."""
+"""Other starts: the same levels, begun elsewhere, with the wrong key, or among tiles that mean nothing."""
+
+from dataclasses import replace
 
 import jax
 import numpy as np
 import pytest
 
-from afk.envs.base import scatter_share
+from afk.envs.base import vary_share
 from afk.envs.qbabyai import cells
+from afk.envs.qbabyai.rivers import TILE_COLOURS
 from afk.envs.qbabyai.state import UNLOCK, State
 from afk.envs.registry import make_grid
+from afk.experiments.presets import preset
+from afk.knowledge.facts import NEVER
 
 LEVELS = 512
 TASKS = (
@@ -19,10 +24,17 @@ TASKS = (
 
 
 def scattered(name: str, share: float) -> tuple[State, State]:
-    """Levels as they are drawn and scattered, on the host."""
+    """Levels as they are drawn and a share of them scattered, on the host."""
     env = make_grid(name)
     states = env.draw_many(jax.random.key(3), LEVELS)
-    return jax.device_get((states, scatter_share(env, states, jax.random.key(4), share)))
+    return jax.device_get((states, vary_share(env.scatter, states, jax.random.key(4), share)))
+
+
+def varied(vary: str, name: str) -> tuple[State, State]:
+    """Levels as they are drawn and all of them varied, on the host."""
+    env = make_grid(name)
+    states = env.draw_many(jax.random.key(3), LEVELS)
+    return jax.device_get((states, vary_share(getattr(env, vary), states, jax.random.key(4), 1.0)))
 
 
 def has_moved(before: State, after: State) -> np.ndarray:
@@ -84,3 +96,50 @@ def test_a_share_of_the_levels_is_scattered() -> None:
     assert 0.15 < has_moved(before, after).mean() < 0.3
     before, after = scattered("qbabyai/danger", 0.0)
     assert jax.tree.all(jax.tree.map(np.array_equal, before, after))
+
+
+@pytest.mark.parametrize(
+    "name", ["qbabyai/object-in-box+open-door", "qbabyai/danger+go-to-favorite+open-door"]
+)
+def test_a_wrong_key_is_in_the_hands_of_the_misled_and_nowhere_else(name: str) -> None:
+    before, after = varied("mislead", name)
+    assert (after.carrying >> 3 == cells.KEY).all() and (before.carrying == cells.EMPTY).all()
+    assert (after.carrying != cells.KEY * 8 + before.level.key_colour).all(), "it does not fit"
+    assert (after.carrying != before.level.target).all(), "what is sought stays where it is"
+    changed = before.grid != after.grid
+    assert (changed.sum((1, 2)) == 1).all()
+    assert (before.grid[changed] == after.carrying).all() and (after.grid[changed] == cells.EMPTY).all()
+    hidden = before.facts.scope != after.facts.scope
+    assert (hidden.sum(1) == 1).all() and (after.facts.scope[hidden] == NEVER).all()
+    assert jax.tree.all(jax.tree.map(np.array_equal, before.level, after.level))
+    assert (before.position == after.position).all()
+
+
+def test_only_who_faces_a_lock_with_empty_hands_is_misled() -> None:
+    before, after = varied("mislead", "qbabyai/danger+go-to-favorite")
+    assert (before.grid >> 3 == cells.KEY).any(), "there are keys, but no locks"
+    assert jax.tree.all(jax.tree.map(np.array_equal, before, after))
+    env = make_grid("qbabyai/open-door")
+    scattered_states = env.draw_many(jax.random.key(3), LEVELS)
+    scattered_states = vary_share(env.scatter, scattered_states, jax.random.key(4), 1.0)
+    misled = vary_share(env.mislead, scattered_states, jax.random.key(5), 1.0)
+    helped = np.asarray(scattered_states.carrying != cells.EMPTY)
+    assert (np.asarray(misled.carrying == scattered_states.carrying) == helped).all()
+
+
+def test_tiles_that_mean_nothing_lie_on_free_cells_where_there_is_no_danger() -> None:
+    before, after = varied("clutter", "qbabyai/object-in-box+go-to-favorite")
+    changed = before.grid != after.grid
+    assert (before.grid[changed] == cells.EMPTY).all()
+    assert set(np.unique(after.grid[changed])) == {cells.TILE * 8 + colour for colour in TILE_COLOURS}
+    share = changed.sum((1, 2)) / (before.grid == cells.EMPTY).sum((1, 2))
+    assert share.min() < 0.1 and 0.5 < share.max() < 0.9 and 0.25 < share.mean() < 0.35
+    assert jax.tree.all(jax.tree.map(np.array_equal, before, replace(after, grid=before.grid)))
+    before, after = varied("clutter", "qbabyai/object-in-box+danger")
+    assert jax.tree.all(jax.tree.map(np.array_equal, before, after))
+
+
+def test_games_are_neither_misled_nor_cluttered() -> None:
+    for name in ("misled", "cluttered"):
+        with pytest.raises(ValueError, match=r"misled and cluttered .* not for qtextworld/take-1"):
+            preset("laptop", ["qtextworld/take-1"], **{name: 0.5})

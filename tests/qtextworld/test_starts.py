@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 
-from afk.envs.base import scatter_share
+from afk.envs.base import vary_share
 from afk.envs.qtextworld import solver
 from afk.envs.qtextworld.bank import Bank
 from afk.envs.qtextworld.environment import QTextWorld
@@ -20,7 +20,7 @@ GAMES = 256
 def begin(task: Task, bank: Bank, share: float = 1.0) -> tuple[QTextWorld, State, State]:
     env = QTextWorld(task, bank)
     states = env.draw_many(jax.random.key(5), GAMES)
-    return env, states, scatter_share(env, states, jax.random.key(6), share)
+    return env, states, vary_share(env.scatter, states, jax.random.key(6), share)
 
 
 def is_ready(state: State) -> np.ndarray:

@@ -1,5 +1,6 @@
 """The studies behind the records: the files in ``benchmarks/studies`` say how each was made."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,3 +33,11 @@ def test_a_record_can_be_made_again(path: Path) -> None:
     made, again = Config.from_json(record.config), run.config
     assert again.to_json() == made.to_json()
     assert set(run.also) | set(run.tasks) == record.seeds[0].fresh.keys()
+
+
+def test_a_record_from_before_there_was_clutter_is_of_a_run_without() -> None:
+    path = next(path for path in RECORDS if "cluttered" not in read_record(path).config)
+    run: Run = next(run for run in RUNS if run.name == path.stem)
+    cluttered = replace(run, changes=(*run.changes, ("cluttered", 0.5)))
+    assert run.differs_from(read_record(path)) == ""
+    assert cluttered.differs_from(read_record(path)) == "cluttered is 0.0, not 0.5"

@@ -126,6 +126,14 @@ class Environment(ABC, Generic[StateT]):
     def scatter(self, state: StateT, key: jax.Array) -> StateT:
         """The same level begun elsewhere, often nearer to its end: what training may start from."""
 
+    def mislead(self, state: StateT, key: jax.Array) -> StateT:
+        """The same level begun with a mistake that can be mended; as it is, where there is no such thing."""
+        return state
+
+    def clutter(self, state: StateT, key: jax.Array) -> StateT:
+        """The same level with more to be seen that means nothing; as it is, where there is no such thing."""
+        return state
+
     @abstractmethod
     def tell(self, state: StateT) -> jax.Array:
         """The answers to the good queries of a level, wherever they are told: (answers, tokens), padded."""
@@ -212,16 +220,18 @@ def pool_of(env: Environment[StateT], states: StateT) -> Pool[StateT]:
 
 
 @partial(jax.jit, static_argnums=(0, 3))
-def scatter_share(env: Environment[StateT], states: StateT, key: jax.Array, share: float) -> StateT:
-    """Scatter a share of states with a leading axis."""
-    choose_key, scatter_key = jax.random.split(key)
+def vary_share(
+    vary: Callable[[StateT, jax.Array], StateT], states: StateT, key: jax.Array, share: float
+) -> StateT:
+    """Vary a share of states with a leading axis, by a method of an environment such as `scatter`."""
+    choose_key, vary_key = jax.random.split(key)
     count = jax.tree.leaves(states)[0].shape[0]
     chosen = jax.random.bernoulli(choose_key, share, (count,))
 
-    def scatter_if(is_chosen: jax.Array, state: StateT, key: jax.Array) -> StateT:
-        return jax.tree.map(partial(jnp.where, is_chosen), env.scatter(state, key), state)
+    def vary_if(is_chosen: jax.Array, state: StateT, key: jax.Array) -> StateT:
+        return jax.tree.map(partial(jnp.where, is_chosen), vary(state, key), state)
 
-    return jax.vmap(scatter_if)(chosen, states, jax.random.split(scatter_key, count))
+    return jax.vmap(vary_if)(chosen, states, jax.random.split(vary_key, count))
 
 
 @lru_cache(maxsize=64)

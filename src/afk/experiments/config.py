@@ -42,6 +42,8 @@ class Config:
         levels: levels in the pool of each seed.
         scattered: the share of training levels where the agent starts elsewhere; see `scatter`.
         told: the share of training levels that begin with some answers known; see `tell_some`.
+        misled: the share of training levels that begin with a mistake, if they have one; see `mislead`.
+        cluttered: the share of training levels where more is seen than matters; see `clutter`.
         chunk: updates between two looks at the run: fresh levels, a line in the log.
         evaluate_every: updates between two evaluations; a multiple of `chunk`. The last ones, which the final
             metric is the mean of, come at the end of training, after every chunk.
@@ -60,6 +62,8 @@ class Config:
     levels: int = 4096
     scattered: float = 0.0
     told: float = 0.0
+    misled: float = 0.0
+    cluttered: float = 0.0
     chunk: int = 50
     evaluate_every: int = 50
     evaluation_episodes: int = 500
@@ -71,7 +75,7 @@ class Config:
         if not different or not all(0 <= seed < 2**32 for seed in self.seeds):
             raise ValueError(f"seeds are different numbers from 0 to below 2**32, not {self.seeds}")
         check_counts(self, "steps", "levels", "chunk", "evaluate_every", "evaluation_episodes")
-        check_shares(self, "scattered", "told")
+        check_shares(self, "scattered", "told", "misled", "cluttered")
         if self.evaluation_episodes < len(self.tasks):
             raise ValueError(f"evaluation_episodes is at least {len(self.tasks)}, one a task")
         if self.evaluate_every % self.chunk:
@@ -79,6 +83,8 @@ class Config:
                 f"evaluate_every ({self.evaluate_every}) must be a multiple of chunk ({self.chunk})"
             )
         for task in map(find_task, self.tasks):
+            if (self.misled or self.cluttered) and isinstance(task, TextTask):
+                raise ValueError(f"misled and cluttered are for tasks of Q-BabyAI, not for {task.name}")
             if isinstance(self.settings, ppo.Settings):
                 if task.max_steps < self.settings.bptt:
                     raise ValueError(f"episodes of {task.name} are shorter than bptt ({self.settings.bptt})")
@@ -140,6 +146,8 @@ class Config:
 
 # What a run has where nobody says, in plain numbers.
 DEFAULTS = {each.name: each.default for each in fields(Config) if each.default is not MISSING}
+# What records say nothing of that were written before there was such a thing.
+SILENT = {name: DEFAULTS[name] for name in ("misled", "cluttered")}
 # The settings of every algorithm, by its name.
 ALGORITHMS: dict[str, type[ppo.Settings] | type[dqn.Settings]] = {"ppo": ppo.Settings, "dqn": dqn.Settings}
 

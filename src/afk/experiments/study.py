@@ -18,7 +18,7 @@ from rich.table import Table
 
 from afk.envs.registry import make
 from afk.experiments.claim import claim
-from afk.experiments.config import Config, change, first_difference, read_config
+from afk.experiments.config import SILENT, Config, change, first_difference, read_config
 from afk.experiments.log import read_log
 from afk.experiments.outcome import make_record
 from afk.experiments.presets import preset
@@ -71,7 +71,7 @@ class Run:
 
     def differs_from(self, record: RunRecord) -> str:
         """In what a record is of other settings, in words; empty if in nothing. Seeds may differ."""
-        return first_difference(self.config.to_json(), record.config, but="seeds")
+        return first_difference(self.config.to_json(), SILENT | record.config, but="seeds")
 
 
 def do_study(

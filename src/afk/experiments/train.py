@@ -32,7 +32,7 @@ from afk.agents.grid_agent import GridAgent
 from afk.agents.plus_agent import PlusAgent
 from afk.agents.text_agent import TextAgent
 from afk.agents.text_reader import TextReader
-from afk.envs.base import Pool, draw_pool, pool_of, scatter_share
+from afk.envs.base import Pool, draw_pool, pool_of, vary_share
 from afk.envs.qbabyai.cells import ACTIONS
 from afk.envs.qbabyai.environment import GridWorld
 from afk.experiments import checkpoint
@@ -218,11 +218,16 @@ def _key(seed: int, purpose: int) -> jax.Array:
 def _course(config: Config, seed: int, updates: int) -> Course:
     """The levels that are played from so many updates on."""
     key = jax.random.fold_in(_key(seed, _LEVELS), updates)
-    levels_key, scatter_key, tell_key = jax.random.split(key, 3)
+    levels_key, scatter_key, tell_key, clutter_key, mislead_key = jax.random.split(key, 5)
     env = config.play.env
     states = env.draw_many(levels_key, config.levels)
-    if config.scattered:
-        states = scatter_share(env, states, scatter_key, config.scattered)
+    for vary, vary_key, share in (
+        (env.clutter, clutter_key, config.cluttered),
+        (env.scatter, scatter_key, config.scattered),
+        (env.mislead, mislead_key, config.misled),
+    ):
+        if share:
+            states = vary_share(vary, states, vary_key, share)
     course = open_course(config.play, pool_of(env, states))
     return tell_some(config.play, course, tell_key, config.told) if config.told else course
 

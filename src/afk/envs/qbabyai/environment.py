@@ -48,6 +48,14 @@ class GridWorld(Environment[State]):
         """The same level with the agent elsewhere; see `afk.envs.qbabyai.starts.scatter`."""
         return starts.scatter(state, key)
 
+    def mislead(self, state: State, key: jax.Array) -> State:
+        """The same level with the wrong key in hand; see `afk.envs.qbabyai.starts.mislead`."""
+        return starts.mislead(state, key)
+
+    def clutter(self, state: State, key: jax.Array) -> State:
+        """The same level with harmless tiles; see `afk.envs.qbabyai.starts.clutter`."""
+        return starts.clutter(state, key)
+
     def tell(self, state: State) -> jax.Array:
         """The answers to Q_t, wherever they are told: (8, 12) uint8."""
 

@@ -1,7 +1,8 @@
-"""Other places to start an episode: what is far from the first reward is learned from nearer to it.
+"""Other ways to start an episode: what is far from the first reward is learned from nearer to it.
 
 A level that pays only at its end is hardly ever solved by chance from where it starts. Training may start
-some episodes at other places of the same levels; evaluation never does.
+some episodes at other places of the same levels, in the middle of a mistake, or among things that mean
+nothing; evaluation never does.
 """
 
 from dataclasses import replace
@@ -14,10 +15,12 @@ import jax.numpy as jnp
 from afk.envs.qbabyai import cells
 from afk.envs.qbabyai.dynamics import follow
 from afk.envs.qbabyai.layout import spread
+from afk.envs.qbabyai.rivers import TILE_COLOURS
 from afk.envs.qbabyai.state import UNLOCK, State, room_of
 
 Tree = TypeVar("Tree")
 _FAR = 64  # steps; what is further away is as good as this
+_MOST_TILES = 0.6  # of the free cells
 
 
 def scatter(state: State, key: jax.Array) -> State:
@@ -30,12 +33,39 @@ def scatter(state: State, key: jax.Array) -> State:
     is_helped, may_open, at_lock = jax.random.bernoulli(help_key, shape=(3,))
     is_helped &= state.level.key_colour >= 0
     opens = is_helped & may_open & (state.level.goal != UNLOCK)
-    state = _choose(opens, _open_locks(state), _choose(is_helped, _take_key(state), state))
+    state = _choose(opens, _open_locks(state), _choose(is_helped, _hold(state, _fitting_key(state)), state))
     aim = _choose(at_lock | is_helped, _locks(state), state.grid == _fitting_key(state))
     aim = _choose(_locks(state).any(), aim, state.grid == state.level.target)
     return replace(
         state, position=_draw_place(state, aim, place_key), direction=jax.random.randint(turn_key, (), 0, 4)
     )
+
+
+def mislead(state: State, key: jax.Array) -> State:
+    """The same level with a key in the agent's hands that does not fit, if there is one and they are empty.
+
+    That a lock does not open, and what to do then, is hardly ever seen by an agent that takes the right key.
+    """
+    is_wrong = (cells.kind_of(state.grid) == cells.KEY) & (state.grid != _fitting_key(state))
+    is_wrong &= state.grid != state.level.target  # which may be a key, too
+    score = jnp.where(is_wrong, jax.random.gumbel(key, is_wrong.shape), -jnp.inf)
+    misled = _hold(state, state.grid.reshape(-1)[jnp.argmax(score)])
+    can_be = is_wrong.any() & _locks(state).any() & (state.carrying == cells.EMPTY)
+    return _choose(can_be, misled, state)
+
+
+def clutter(state: State, key: jax.Array) -> State:
+    """The same level with tiles strewn over free cells, if it has no danger: they mean nothing there.
+
+    An agent for which tiles come with danger only takes them for the sign of a task, and does in a task with
+    danger what it knows from such tasks and nothing else.
+    """
+    part_key, tile_key, colour_key = jax.random.split(key, 3)
+    part = jax.random.uniform(part_key, maxval=_MOST_TILES)
+    colour = jnp.asarray(TILE_COLOURS, jnp.uint8)[jax.random.randint(colour_key, state.grid.shape, 0, 2)]
+    is_tile = jax.random.bernoulli(tile_key, part, state.grid.shape) & (state.grid == cells.EMPTY)
+    strewn = jnp.where(is_tile, cells.cell(cells.TILE, colour), state.grid)
+    return replace(state, grid=jnp.where(state.level.danger < 0, strewn, state.grid))
 
 
 def _draw_place(state: State, aim: jax.Array, key: jax.Array) -> jax.Array:
@@ -78,9 +108,9 @@ def _open_locks(state: State) -> State:
     return replace(state, grid=jnp.where(_locks(state), door, state.grid), unlocked=jnp.bool_(True))
 
 
-def _take_key(state: State) -> State:
-    """The key that fits in the agent's hands."""
-    key, here = _fitting_key(state), room_of(state.level, state.position)
+def _hold(state: State, key: jax.Array) -> State:
+    """A key, given as its cell, in the agent's hands."""
+    here = room_of(state.level, state.position)
     facts = follow(state.facts, key, gone=jnp.bool_(True), back=jnp.bool_(False), room=here)
     grid = jnp.where(state.grid == key, jnp.uint8(cells.EMPTY), state.grid)
     return replace(state, grid=grid, carrying=key, facts=facts)
