@@ -1,6 +1,6 @@
 """Trains and evaluates agents by the paper's protocol (section 4), and writes what came of it.
 
-    python benchmarks/study.py benchmarks/studies/danger.json benchmarks/studies/level-2.json
+    python benchmarks/study.py benchmarks/studies/danger.json benchmarks/studies/object-in-box-danger.json
 
 Each file says what to train, as for `afk sweep`; those in ``benchmarks/studies`` are behind the records in
 ``results/runs``. A run trains its seeds side by side and leaves ``PRESET--AGENT--TASK.json``. What has a

@@ -122,6 +122,15 @@ def test_what_is_not_the_presets_is_told(folder: Path) -> None:
     assert note.startswith("afk: preset fast with scattered 0.5, settings.discount 0.9 on H, steps a seed ")
 
 
+def test_a_run_that_several_rows_rest_on_is_told_once(folder: Path) -> None:
+    run = make_run("afk-plus", ["C", "S"], [0.9], unseen={"CS": [0.5], "CSD": [0.4]})
+    write_record(folder / "runs", replace(run, config={"steps": 3_000_000, "cluttered": 0.5}))
+    ours = ITEMS["generalisation"].tables(read_archive(folder))[-1]
+    assert [row.heads for row in ours.rows[2:4]] == [("CS", "C + S"), ("CSD", "C + S")]
+    (note,) = [note for note in ours.notes if note.startswith("afk-plus: ")]
+    assert note.startswith("afk-plus: preset fast with cluttered 0.5 on C + S, steps a seed ")
+
+
 def test_presets_are_told_apart(folder: Path) -> None:
     write_record(folder / "runs", make_run("afk", "C", [0.5], preset="laptop"))
     (table,) = ITEMS["table-1"].tables(read_archive(folder))

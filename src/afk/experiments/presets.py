@@ -156,6 +156,9 @@ WIDE_TASKS = (
 # Where all is in one room, and agents that ask do better with more entropy: they turn both ways.
 NEAR_TASKS = ("qbabyai/object-in-box", "qbabyai/danger", "qbabyai/object-in-box+danger")
 _LIVELY: dict[str, Any] = {"entropy_weight": 0.03, "switch_entropy_weight": 0.03, "bonus_until": 0.4}
+# Where there is danger on the way to another room: with the discount of the others what comes after an answer
+# is hardly worth more than a guess.
+PATIENT_TASKS = ("qbabyai/danger+go-to-favorite", "qbabyai/object-in-box+danger+go-to-favorite")
 # Where A_0 has no more than a few notes: reading room for twenty would take a fifth of the time.
 SHORT_TASKS = tuple(f"qbabyai/{name}" for name in ("object-in-box", "danger", "go-to-favorite", "open-door"))
 # Nothing but a reward that may be far away teaches these: they keep the discount of the paper.
@@ -192,6 +195,8 @@ def preset_fields(name: str, tasks: Sequence[str], **changes: Any) -> dict[str, 
         fields["settings"] = replace(fields["settings"], discount=PRESETS["paper"]["settings"].discount)
     elif name == "fast" and set(tasks) <= set(NEAR_TASKS) and not is_plus:
         fields["settings"] = replace(fields["settings"], **_LIVELY)
+    elif name == "fast" and set(tasks) <= set(PATIENT_TASKS) and not is_plus:
+        fields["settings"] = replace(fields["settings"], discount=0.98)
     if name in ("fast", "plain") and is_plus:
         episodes = max(fields["settings"].environments, _EPISODES_A_TASK * len(tasks))
         fields["settings"] = replace(fields["settings"], environments=episodes)

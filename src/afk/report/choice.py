@@ -135,9 +135,9 @@ def provenance(runs: Mapping[str, Iterable[RunRecord | None]]) -> list[str]:
     """Where the numbers under each title come from; those that come from the same are named in one line."""
     lines: dict[str, list[str]] = {}
     for title, some in runs.items():
-        known = [run for run in some if run]
+        known = {run.name: run for run in some if run}  # several rows may rest on one
         if known:
-            lines.setdefault(_origin(known), []).append(title)
+            lines.setdefault(_origin([*known.values()]), []).append(title)
     return [f"{', '.join(names)}: {origin}." for origin, names in lines.items()]
 
 
