@@ -3,8 +3,8 @@
     python benchmarks/keep_run.py NAME FOLDER MACHINE [RECORD]
 
 Adds a line to ``results/recipe-runs.json``: the configuration, and for each seed and task
-``[steps, success, episode length, queries, F1]`` of every evaluation; with a record, that of the last agents
-on the tasks that it was not trained on as well.
+``[steps, success, episode length, queries, F1]`` of every evaluation; given its record, also what the last
+agents came to on tasks that they were not trained on.
 """
 
 import json
@@ -27,7 +27,7 @@ def main() -> None:
     kept = json.loads(RESULTS.read_text())
     added = describe(name, Path(folder), machine)
     if record:
-        added["unseen"] = describe_unseen(read_record(Path(*record)))
+        added["unseen"] = describe_unseen(read_record(Path(record[0])))
     runs = [run for run in kept["runs"] if run["run"] != name] + [added]
     lines = ",\n".join(map(json.dumps, runs))
     content = f'{{"what": {json.dumps(kept["what"])}, "runs": [\n{lines}\n]}}\n'

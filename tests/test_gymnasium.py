@@ -51,7 +51,7 @@ def test_every_id_passes_gymnasiums_own_check(name: str) -> None:
 
 def test_ids_follow_the_names() -> None:
     assert gymnasium_id("qbabyai/object-in-box") == "QBabyAI-ObjectInBox-v0"
-    assert gymnasium_id("qbabyai/danger+open-door") == "QBabyAI-Danger-OpenDoor-v0"
+    assert gymnasium_id("qbabyai/danger+open-door") == gymnasium_id("SH") == "QBabyAI-Danger-OpenDoor-v0"
     assert gymnasium_id("qbabyai/object-in-box+danger-two-rooms") == "QBabyAI-ObjectInBox-Danger-TwoRooms-v0"
     assert gymnasium_id("mine/dangerous-toys") == "Mine-DangerousToys-v0"
     assert len({gymnasium_id(name) for name in task_names()}) == len(task_names())

@@ -49,7 +49,7 @@ def train(
     tasks: Annotated[
         list[str] | None,
         typer.Argument(
-            help="What to train on; `afk tasks` lists them. One that is given twice has two shares."
+            help="What to train on, names or letters; `afk tasks` lists them. One given twice has two shares."
         ),
     ] = None,
     agent: Annotated[

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 # The columns of each world's table: what stands in the row, and its heading.
 _COLUMNS = {
     "Q-BabyAI": {
-        "symbol": "",
+        "symbol": "letters",
         "rooms": "rooms",
         "room_size": "size",
         "max_steps": "max steps",
@@ -51,7 +51,9 @@ def tasks(as_json: JsonOption = False) -> None:
 
 
 def play(
-    task: Annotated[str, typer.Argument(help="What to play; `afk tasks` lists the tasks.")],
+    task: Annotated[
+        str, typer.Argument(help="What to play, a name or letters; `afk tasks` lists the tasks.")
+    ],
     seed: SeedOption = 0,
 ) -> None:
     """Play a task yourself, in the terminal."""
@@ -64,12 +66,13 @@ def play(
 def _row(task: "Task") -> dict[str, Any]:
     """What there is to say about a task."""
     from afk.envs.qbabyai.tasks import Task as GridTask
+    from afk.envs.registry import tasks_by_letters
 
     if isinstance(task, GridTask):
         return {
             "world": "Q-BabyAI",
             "task": task.name,
-            "symbol": task.symbol,
+            "symbol": task.symbol if tasks_by_letters().get(task.symbol) == task.name else "",
             "rooms": task.plan.rooms,
             "room_size": task.plan.room_size,
             "max_steps": task.max_steps,

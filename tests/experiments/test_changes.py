@@ -3,11 +3,15 @@
 import re
 from typing import Any
 
+import numpy as np
 import pytest
 
-from afk.experiments.config import change
-from afk.experiments.presets import preset
+from afk.envs.qbabyai import cells
+from afk.experiments.config import Config, change
+from afk.experiments.presets import preset, preset_fields
+from afk.experiments.shelf import find_agent
 from afk.experiments.study import Run
+from afk.experiments.train import draw_courses
 
 TASK = "qbabyai/danger"
 
@@ -52,6 +56,25 @@ def test_a_run_of_a_study_has_its_changes() -> None:
 
 
 def test_a_task_by_its_letters_is_the_task() -> None:
-    assert preset("fast", ["CS", "CD"]) == preset(
-        "fast", ["qbabyai/object-in-box+danger", "qbabyai/object-in-box+go-to-favorite"]
+    names = ("qbabyai/object-in-box+danger", "qbabyai/object-in-box+go-to-favorite")
+    assert preset("fast", ["CS", "CD"]) == preset("fast", names)
+    assert preset_fields("fast", ["CS"]) == preset_fields("fast", names[:1])
+    assert Config(("CS",)) == Config(names[:1])
+    assert Run("fast", "afk", ("CS",), also=("CD",)) == Run("fast", "afk", names[:1], also=names[1:])
+    assert find_agent("shipped", ("CS",)).config.tasks == find_agent("shipped", names[:1]).config.tasks
+
+
+@pytest.mark.parametrize("name", ["cluttered", "misled", "scattered"])
+def test_levels_of_training_are_varied_as_the_run_says(name: str) -> None:
+    plain = {"levels": 64, "scattered": 0.0}
+    runs = (preset("laptop", ["CH"], **(plain | some)) for some in ({}, {name: 1.0}))
+    before, after = (draw_courses(run, 0).pool.states for run in runs)
+    has_tiles, has_key, has_moved = (
+        np.asarray(each).any()
+        for each in (
+            cells.kind_of(after.grid) == cells.TILE,
+            (after.carrying != cells.EMPTY) & (after.carrying != cells.KEY * 8 + after.level.key_colour),
+            after.position != before.position,
+        )
     )
+    assert [has_tiles, has_key, has_moved] == [name == each for each in ("cluttered", "misled", "scattered")]

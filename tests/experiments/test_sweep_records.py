@@ -102,7 +102,8 @@ def test_the_records_of_seeds_are_gathered(tmp_path: Path) -> None:
     assert record.machine == {"device": "one, other", "cores": 2} and record.compile_seconds is None
     assert record.training_seconds == 10 + second.training_seconds
 
-    third = write_seed(place, "afk", "S", 123)
+    later = record.config | {"seeds": [123], "misled": 0.0, "cluttered": 0.0}
+    third = write_seed(place, "afk", "S", 123, config=later)
     assert run_nowhere([replace(run, seeds=(123,))], place) == []
     assert {each.seed for each in read_record(path).seeds} == {24, 42, 123}, "earlier seeds are kept"
     assert read_record(path).seeds[0] == third.seeds[0]

@@ -1,6 +1,7 @@
 """Other starts: the same levels, begun elsewhere, with the wrong key, or among tiles that mean nothing."""
 
 from dataclasses import replace
+from typing import Literal
 
 import jax
 import numpy as np
@@ -27,14 +28,14 @@ def scattered(name: str, share: float) -> tuple[State, State]:
     """Levels as they are drawn and a share of them scattered, on the host."""
     env = make_grid(name)
     states = env.draw_many(jax.random.key(3), LEVELS)
-    return jax.device_get((states, vary_share(env.scatter, states, jax.random.key(4), share)))
+    return jax.device_get((states, vary_share(env, "scatter", states, jax.random.key(4), share)))
 
 
-def varied(vary: str, name: str) -> tuple[State, State]:
+def varied(how: Literal["mislead", "clutter"], name: str) -> tuple[State, State]:
     """Levels as they are drawn and all of them varied, on the host."""
     env = make_grid(name)
     states = env.draw_many(jax.random.key(3), LEVELS)
-    return jax.device_get((states, vary_share(getattr(env, vary), states, jax.random.key(4), 1.0)))
+    return jax.device_get((states, vary_share(env, how, states, jax.random.key(4), 1.0)))
 
 
 def has_moved(before: State, after: State) -> np.ndarray:
@@ -121,8 +122,8 @@ def test_only_who_faces_a_lock_with_empty_hands_is_misled() -> None:
     assert jax.tree.all(jax.tree.map(np.array_equal, before, after))
     env = make_grid("qbabyai/open-door")
     scattered_states = env.draw_many(jax.random.key(3), LEVELS)
-    scattered_states = vary_share(env.scatter, scattered_states, jax.random.key(4), 1.0)
-    misled = vary_share(env.mislead, scattered_states, jax.random.key(5), 1.0)
+    scattered_states = vary_share(env, "scatter", scattered_states, jax.random.key(4), 1.0)
+    misled = vary_share(env, "mislead", scattered_states, jax.random.key(5), 1.0)
     helped = np.asarray(scattered_states.carrying != cells.EMPTY)
     assert (np.asarray(misled.carrying == scattered_states.carrying) == helped).all()
 

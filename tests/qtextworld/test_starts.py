@@ -20,7 +20,7 @@ GAMES = 256
 def begin(task: Task, bank: Bank, share: float = 1.0) -> tuple[QTextWorld, State, State]:
     env = QTextWorld(task, bank)
     states = env.draw_many(jax.random.key(5), GAMES)
-    return env, states, vary_share(env.scatter, states, jax.random.key(6), share)
+    return env, states, vary_share(env, "scatter", states, jax.random.key(6), share)
 
 
 def is_ready(state: State) -> np.ndarray:

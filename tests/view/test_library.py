@@ -118,6 +118,7 @@ def test_agents_of_runs_are_listed_and_can_be_chosen(tmp_path: Path, short_texts
     assert library.first().agent == SHIPPED
     chosen = Library(tmp_path / "none", tmp_path / "runs" / "mine")
     assert chosen.first() == Source(agent.config.tasks[0], "mine/best-24", 0, 0)
+    assert chosen.check(Source("CS", "mine/best-24", 0, 0)).task == "qbabyai/object-in-box+danger"
     played = chosen.describe_episode(chosen.first())
     assert played["moments"][1]["step"]["heads"] and played["ending"]
     with pytest.raises(ValueError, match="other actions"):

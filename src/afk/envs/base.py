@@ -12,7 +12,7 @@ observation, and the batch holds the first observation of the next.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import equinox as eqx
 import jax
@@ -219,17 +219,21 @@ def pool_of(env: Environment[StateT], states: StateT) -> Pool[StateT]:
     return Pool(states, _observe_many(env)(states))
 
 
-@partial(jax.jit, static_argnums=(0, 3))
+@partial(jax.jit, static_argnums=(0, 1, 4))
 def vary_share(
-    vary: Callable[[StateT, jax.Array], StateT], states: StateT, key: jax.Array, share: float
+    env: Environment[StateT],
+    how: Literal["scatter", "mislead", "clutter"],
+    states: StateT,
+    key: jax.Array,
+    share: float,
 ) -> StateT:
-    """Vary a share of states with a leading axis, by a method of an environment such as `scatter`."""
+    """Vary a share of states with a leading axis, by a method of their environment."""
     choose_key, vary_key = jax.random.split(key)
     count = jax.tree.leaves(states)[0].shape[0]
     chosen = jax.random.bernoulli(choose_key, share, (count,))
 
     def vary_if(is_chosen: jax.Array, state: StateT, key: jax.Array) -> StateT:
-        return jax.tree.map(partial(jnp.where, is_chosen), vary(state, key), state)
+        return jax.tree.map(partial(jnp.where, is_chosen), getattr(env, how)(state, key), state)
 
     return jax.vmap(vary_if)(chosen, states, jax.random.split(vary_key, count))
 

@@ -38,7 +38,7 @@ from afk.envs.qbabyai.environment import QBabyAI
 from afk.envs.qbabyai.state import Observation, State
 from afk.envs.qbabyai.tasks import Task
 from afk.envs.qbabyai.words import VOCABULARY
-from afk.envs.registry import find_task, find_task_of, task_names
+from afk.envs.registry import find_task, find_task_of, task_names, tasks_by_letters
 
 __all__ = [
     "FlatEnv",
@@ -57,7 +57,8 @@ _LINE_HEIGHT = 28
 
 
 def gymnasium_id(name: str) -> str:
-    """The id of a task: ``qbabyai/danger+open-door`` is ``QBabyAI-Danger-OpenDoor-v0``."""
+    """The id of a task: ``qbabyai/danger+open-door``, or ``SH``, is ``QBabyAI-Danger-OpenDoor-v0``."""
+    name = tasks_by_letters().get(name, name)
     clauses = [
         clause.title.lower().replace(" ", "-") for clause in (ObjectInBox, Danger, GoToFavorite, OpenDoor)
     ]

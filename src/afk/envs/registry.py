@@ -23,7 +23,7 @@ _registered: dict[str, Task] = {}
 
 
 def task_names() -> tuple[str, ...]:
-    """Every name that `make` takes, the paper's tasks first."""
+    """The names of all tasks, the paper's first."""
     return tuple(_tasks())
 
 
@@ -120,7 +120,7 @@ def _check(names: Sequence[str]) -> Sequence[str]:
 
 def register(task: Task) -> None:
     """Make a task of your own known by its name, for this process."""
-    if task.name in _tasks():
+    if task.name in (*_tasks(), *tasks_by_letters()):
         raise ValueError(f"a task named {task.name!r} is registered already")
     _registered[task.name] = task
 

@@ -16,7 +16,7 @@ from afk.agents.variants import find_variant
 from afk.checks import check_counts, check_shares
 from afk.envs.base import Environment
 from afk.envs.qtextworld.tasks import Task as TextTask
-from afk.envs.registry import find_task, make_roomy
+from afk.envs.registry import find_task, make_roomy, task_named
 from afk.learn import dqn, ppo
 from afk.learn.ppo import Pace
 from afk.learn.replay import check_capacity
@@ -42,8 +42,8 @@ class Config:
         levels: levels in the pool of each seed.
         scattered: the share of training levels where the agent starts elsewhere; see `scatter`.
         told: the share of training levels that begin with some answers known; see `tell_some`.
-        misled: the share of training levels that begin with a mistake, if they have one; see `mislead`.
-        cluttered: the share of training levels where more is seen than matters; see `clutter`.
+        misled: the share of training levels with locks that begin with a wrong key in hand; see `mislead`.
+        cluttered: the share of training levels without danger that have tiles; see `clutter`.
         chunk: updates between two looks at the run: fresh levels, a line in the log.
         evaluate_every: updates between two evaluations; a multiple of `chunk`. The last ones, which the final
             metric is the mean of, come at the end of training, after every chunk.
@@ -70,6 +70,7 @@ class Config:
     first: str = ""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "tasks", tuple(map(task_named, self.tasks)))
         _make_play(make_roomy(*self.tasks), self.agent, Similarity(self.n_gram, self.alpha))
         different = len(set(self.seeds)) == len(self.seeds) > 0
         if not different or not all(0 <= seed < 2**32 for seed in self.seeds):
@@ -130,7 +131,10 @@ class Config:
 
     @staticmethod
     def from_json(content: dict[str, Any]) -> "Config":
-        """The run that `to_json` wrote, now or before there was DQN; a ValueError if it is not one."""
+        """The run that `to_json` wrote, now or before there was DQN or what is in `ADDED_LATER`.
+
+        A ValueError if it is not one.
+        """
         try:
             settings = {"algorithm": "ppo", **content["settings"]}
             parts: dict[str, Any] = {
@@ -146,8 +150,8 @@ class Config:
 
 # What a run has where nobody says, in plain numbers.
 DEFAULTS = {each.name: each.default for each in fields(Config) if each.default is not MISSING}
-# What records say nothing of that were written before there was such a thing.
-SILENT = {name: DEFAULTS[name] for name in ("misled", "cluttered")}
+# Fields that older runs and records lack, and what they stand for there.
+ADDED_LATER = {name: DEFAULTS[name] for name in ("misled", "cluttered")}
 # The settings of every algorithm, by its name.
 ALGORITHMS: dict[str, type[ppo.Settings] | type[dqn.Settings]] = {"ppo": ppo.Settings, "dqn": dqn.Settings}
 

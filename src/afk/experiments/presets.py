@@ -156,8 +156,7 @@ WIDE_TASKS = (
 # Where all is in one room, and agents that ask do better with more entropy: they turn both ways.
 NEAR_TASKS = ("qbabyai/object-in-box", "qbabyai/danger", "qbabyai/object-in-box+danger")
 _LIVELY: dict[str, Any] = {"entropy_weight": 0.03, "switch_entropy_weight": 0.03, "bonus_until": 0.4}
-# Where there is danger on the way to another room: with the discount of the others what comes after an answer
-# is hardly worth more than a guess.
+# Where there is danger on the way to another room: what comes after an answer must count from further away.
 PATIENT_TASKS = ("qbabyai/danger+go-to-favorite", "qbabyai/object-in-box+danger+go-to-favorite")
 # Where A_0 has no more than a few notes: reading room for twenty would take a fifth of the time.
 SHORT_TASKS = tuple(f"qbabyai/{name}" for name in ("object-in-box", "danger", "go-to-favorite", "open-door"))
@@ -172,12 +171,12 @@ def default_preset() -> str:
 
 def preset(name: str, tasks: Sequence[str], **changes: Any) -> Config:
     """A preset for some tasks with some fields changed; a ValueError if there is none of that name."""
-    tasks = [task_named(task) for task in tasks]
     return Config(tuple(tasks), **preset_fields(name, tasks, **changes))
 
 
 def preset_fields(name: str, tasks: Sequence[str], **changes: Any) -> dict[str, Any]:
     """The same as fields of a run, but for its tasks: nothing of their world has to be made to know them."""
+    tasks = [task_named(task) for task in tasks]
     is_text = any(isinstance(find_task(task), TextTask) for task in tasks)
     is_plus = find_variant(changes.get("agent", Config.agent)).plus
     presets = TEXT_PRESETS if is_text else PLUS_PRESETS if is_plus else PRESETS

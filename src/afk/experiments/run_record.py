@@ -17,6 +17,7 @@ from typing import Any, TypeGuard
 
 from afk.agents.variants import Variant
 from afk.envs.registry import tasks_by_letters
+from afk.experiments.config import ADDED_LATER
 from afk.records import write_whole
 
 MEASURES = ("success", "episode_length", "reward", "queries", "precision", "recall", "f1")
@@ -126,7 +127,7 @@ def keep_seeds(record: RunRecord, seeds: Collection[int]) -> RunRecord:
 
 def _common(record: RunRecord) -> tuple[Any, ...]:
     """What seeds of the same run have in common."""
-    config = {name: value for name, value in record.config.items() if name != "seeds"}
+    config = {name: value for name, value in (ADDED_LATER | record.config).items() if name != "seeds"}
     return record.name, asdict(Variant(**record.variant)), config
 
 

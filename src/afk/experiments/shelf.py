@@ -12,7 +12,7 @@ import jax.numpy as jnp
 
 from afk.agents.agent import Agent
 from afk.envs.base import Environment
-from afk.envs.registry import find_task
+from afk.envs.registry import find_task, task_named
 from afk.experiments import checkpoint
 from afk.experiments.config import Config
 from afk.experiments.train import agent_shape
@@ -39,8 +39,7 @@ def find_agent(name: str, tasks: tuple[str, ...], *, any_task: bool = False) -> 
         tasks: what it is to play.
         any_task: whether it may have been trained on other tasks.
     """
-    for task in tasks:
-        find_task(task)  # what does not exist nobody was trained on
+    tasks = tuple(map(task_named, tasks))  # what does not exist nobody was trained on
     if name == SHIPPED:
         with as_file(_shipped(tasks[0], any_task=any_task)) as path:
             return load_agent(path)

@@ -16,9 +16,9 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from afk.envs.registry import make
+from afk.envs.registry import make, task_named
 from afk.experiments.claim import claim
-from afk.experiments.config import SILENT, Config, change, first_difference, read_config
+from afk.experiments.config import ADDED_LATER, Config, change, first_difference, read_config
 from afk.experiments.log import read_log
 from afk.experiments.outcome import make_record
 from afk.experiments.presets import preset
@@ -53,6 +53,10 @@ class Run:
     steps: int | None = None
     changes: tuple[tuple[str, float], ...] = ()
 
+    def __post_init__(self) -> None:
+        for name in ("tasks", "also"):
+            object.__setattr__(self, name, tuple(map(task_named, getattr(self, name))))
+
     @property
     def name(self) -> str:
         """What its folder and its record are called."""
@@ -71,7 +75,7 @@ class Run:
 
     def differs_from(self, record: RunRecord) -> str:
         """In what a record is of other settings, in words; empty if in nothing. Seeds may differ."""
-        return first_difference(self.config.to_json(), SILENT | record.config, but="seeds")
+        return first_difference(self.config.to_json(), ADDED_LATER | record.config, but="seeds")
 
 
 def do_study(

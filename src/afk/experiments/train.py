@@ -221,13 +221,12 @@ def _course(config: Config, seed: int, updates: int) -> Course:
     levels_key, scatter_key, tell_key, clutter_key, mislead_key = jax.random.split(key, 5)
     env = config.play.env
     states = env.draw_many(levels_key, config.levels)
-    for vary, vary_key, share in (
-        (env.clutter, clutter_key, config.cluttered),
-        (env.scatter, scatter_key, config.scattered),
-        (env.mislead, mislead_key, config.misled),
-    ):
-        if share:
-            states = vary_share(vary, states, vary_key, share)
+    if config.cluttered:
+        states = vary_share(env, "clutter", states, clutter_key, config.cluttered)
+    if config.scattered:
+        states = vary_share(env, "scatter", states, scatter_key, config.scattered)
+    if config.misled:
+        states = vary_share(env, "mislead", states, mislead_key, config.misled)
     course = open_course(config.play, pool_of(env, states))
     return tell_some(config.play, course, tell_key, config.told) if config.told else course
 

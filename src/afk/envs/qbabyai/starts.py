@@ -42,10 +42,7 @@ def scatter(state: State, key: jax.Array) -> State:
 
 
 def mislead(state: State, key: jax.Array) -> State:
-    """The same level with a key in the agent's hands that does not fit, if there is one and they are empty.
-
-    That a lock does not open, and what to do then, is hardly ever seen by an agent that takes the right key.
-    """
+    """The same level with a wrong key in the agent's hands, if these are empty and there are locks."""
     is_wrong = (cells.kind_of(state.grid) == cells.KEY) & (state.grid != _fitting_key(state))
     is_wrong &= state.grid != state.level.target  # which may be a key, too
     score = jnp.where(is_wrong, jax.random.gumbel(key, is_wrong.shape), -jnp.inf)
@@ -57,8 +54,8 @@ def mislead(state: State, key: jax.Array) -> State:
 def clutter(state: State, key: jax.Array) -> State:
     """The same level with tiles strewn over free cells, if it has no danger: they mean nothing there.
 
-    An agent for which tiles come with danger only takes them for the sign of a task, and does in a task with
-    danger what it knows from such tasks and nothing else.
+    One can walk over them, only not put anything down. An agent for which tiles come with danger only takes
+    them for the sign of a task, and does in a task with danger what it knows from such tasks alone.
     """
     part_key, tile_key, colour_key = jax.random.split(key, 3)
     part = jax.random.uniform(part_key, maxval=_MOST_TILES)
