@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from afk.envs.registry import make, task_named, task_names
+from afk.envs.registry import make, task_named, task_names, tasks_by_letters
 from afk.experiments.evaluate import expert, play, summarise
 from afk.records import write_json
 
@@ -29,10 +29,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="The expert on every task.")
     parser.add_argument("--levels", type=int, default=10_000, help="levels a task")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--task", nargs="+", type=task_named, default=task_names(), metavar="TASK")
+    names = (*task_names(), *tasks_by_letters())
+    parser.add_argument("--task", nargs="+", choices=names, default=task_names(), metavar="TASK")
     arguments = parser.parse_args()
     console = Console()
-    jobs = [(name, arguments.levels, arguments.seed) for name in arguments.task]
+    jobs = [(task_named(name), arguments.levels, arguments.seed) for name in arguments.task]
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as workers:
         rows = list(track(workers.map(_evaluate, jobs), "playing", total=len(jobs), console=console))
     table = Table("task", "levels", "success", "steps", "queries", "|Q_t|", "F1")

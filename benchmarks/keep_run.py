@@ -9,11 +9,12 @@ agents came to on tasks that they were not trained on.
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from afk.experiments.config import read_config
-from afk.experiments.log import Row, evaluation_of, read_log
+from afk.experiments.log import evaluation_of, read_log
 from afk.experiments.run_record import RunRecord, read_record
 from afk.records import write_whole
 
@@ -45,7 +46,11 @@ def describe(name: str, folder: Path, machine: str) -> dict[str, Any]:
         "training_seconds": round(log[-1]["training_seconds"], 1),
         "evaluations": {
             str(seed): {
-                task: [_point(row, task) for row in log if row["seed"] == seed and "evaluation" in row]
+                task: [
+                    _point(row["steps"], evaluation_of(row, task))
+                    for row in log
+                    if row["seed"] == seed and "evaluation" in row
+                ]
                 for task in dict.fromkeys(config.tasks)
             }
             for seed in config.seeds
@@ -57,7 +62,7 @@ def describe_unseen(record: RunRecord) -> dict[str, Any]:
     """What the last agent of each seed came to on fresh levels of the tasks that it was not trained on."""
     return {
         str(seed.seed): {
-            task: [record.config["steps"], *(round(found[measure], 3) for measure in MEASURES)]
+            task: _point(record.config["steps"], found)
             for task, found in seed.fresh.items()
             if task not in record.tasks
         }
@@ -65,10 +70,9 @@ def describe_unseen(record: RunRecord) -> dict[str, Any]:
     }
 
 
-def _point(row: Row, task: str) -> list[float]:
-    """An evaluation of a task."""
-    found = evaluation_of(row, task)
-    return [row["steps"], *(round(found[measure], 3) for measure in MEASURES)]
+def _point(steps: int, found: Mapping[str, Any]) -> list[float]:
+    """What was found on a task after so many steps."""
+    return [steps, *(round(found[measure], 3) for measure in MEASURES)]
 
 
 if __name__ == "__main__":

@@ -236,12 +236,11 @@ def watch(
     any_task: AnyTaskOption = False,
 ) -> None:
     """Watch an agent think: what it sees, does, asks, is told and notes, step by step."""
-    from afk.envs.registry import make, task_named
+    from afk.envs.registry import make
     from afk.experiments.recorder import record_episode
     from afk.experiments.shelf import find_agent, play_on
     from afk.experiments.watch import check_gif, show_episode, write_gif
 
-    task = task_named(task)
     env = make(task)
     if gif is not None:
         check_gif(gif)

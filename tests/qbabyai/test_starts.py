@@ -24,18 +24,13 @@ TASKS = (
 )
 
 
-def scattered(name: str, share: float) -> tuple[State, State]:
-    """Levels as they are drawn and a share of them scattered, on the host."""
+def varied(
+    how: Literal["scatter", "mislead", "clutter"], name: str, share: float = 1.0
+) -> tuple[State, State]:
+    """Levels as they are drawn and with a share of them varied, on the host."""
     env = make_grid(name)
     states = env.draw_many(jax.random.key(3), LEVELS)
-    return jax.device_get((states, vary_share(env, "scatter", states, jax.random.key(4), share)))
-
-
-def varied(how: Literal["mislead", "clutter"], name: str) -> tuple[State, State]:
-    """Levels as they are drawn and all of them varied, on the host."""
-    env = make_grid(name)
-    states = env.draw_many(jax.random.key(3), LEVELS)
-    return jax.device_get((states, vary_share(env, how, states, jax.random.key(4), 1.0)))
+    return jax.device_get((states, vary_share(env, how, states, jax.random.key(4), share)))
 
 
 def has_moved(before: State, after: State) -> np.ndarray:
@@ -45,7 +40,7 @@ def has_moved(before: State, after: State) -> np.ndarray:
 
 @pytest.mark.parametrize("name", TASKS)
 def test_the_agent_stands_on_a_safe_free_cell(name: str) -> None:
-    _, after = scattered(name, 1.0)
+    _, after = varied("scatter", name)
     x, y = after.position.T
     underfoot = after.grid[np.arange(LEVELS), y, x]
     assert np.isin(underfoot >> 3, (cells.EMPTY_KIND, cells.TILE)).all()
@@ -54,7 +49,7 @@ def test_the_agent_stands_on_a_safe_free_cell(name: str) -> None:
 
 @pytest.mark.parametrize("name", TASKS)
 def test_nothing_else_changes_but_a_key_taken_or_locks_opened(name: str) -> None:
-    before, after = scattered(name, 1.0)
+    before, after = varied("scatter", name)
     assert jax.tree.all(jax.tree.map(np.array_equal, before.level, after.level))
     changed = before.grid != after.grid
     fitting = cells.KEY * 8 + before.level.key_colour[:, None, None]
@@ -74,13 +69,13 @@ def test_nothing_else_changes_but_a_key_taken_or_locks_opened(name: str) -> None
 
 
 def test_the_oracle_no_longer_tells_where_a_key_in_hand_is() -> None:
-    before, after = scattered("qbabyai/go-to-favorite+open-door", 1.0)
+    before, after = varied("scatter", "qbabyai/go-to-favorite+open-door")
     told = np.asarray((before.facts.scope != after.facts.scope).sum(1))
     assert (told == (after.carrying != cells.EMPTY)).all()
 
 
 def test_starts_are_often_near_the_target_and_sometimes_far() -> None:
-    before, after = scattered("qbabyai/go-to-favorite", 1.0)
+    before, after = varied("scatter", "qbabyai/go-to-favorite")
     y, x = np.array(
         [np.argwhere(grid == target)[0] for grid, target in zip(after.grid, after.level.target, strict=True)]
     ).T
@@ -93,9 +88,9 @@ def test_starts_are_often_near_the_target_and_sometimes_far() -> None:
 
 
 def test_a_share_of_the_levels_is_scattered() -> None:
-    before, after = scattered("qbabyai/danger", 0.25)
+    before, after = varied("scatter", "qbabyai/danger", 0.25)
     assert 0.15 < has_moved(before, after).mean() < 0.3
-    before, after = scattered("qbabyai/danger", 0.0)
+    before, after = varied("scatter", "qbabyai/danger", 0.0)
     assert jax.tree.all(jax.tree.map(np.array_equal, before, after))
 
 
@@ -120,12 +115,10 @@ def test_only_who_faces_a_lock_with_empty_hands_is_misled() -> None:
     before, after = varied("mislead", "qbabyai/danger+go-to-favorite")
     assert (before.grid >> 3 == cells.KEY).any(), "there are keys, but no locks"
     assert jax.tree.all(jax.tree.map(np.array_equal, before, after))
-    env = make_grid("qbabyai/open-door")
-    scattered_states = env.draw_many(jax.random.key(3), LEVELS)
-    scattered_states = vary_share(env, "scatter", scattered_states, jax.random.key(4), 1.0)
-    misled = vary_share(env, "mislead", scattered_states, jax.random.key(5), 1.0)
-    helped = np.asarray(scattered_states.carrying != cells.EMPTY)
-    assert (np.asarray(misled.carrying == scattered_states.carrying) == helped).all()
+    _, scattered = varied("scatter", "qbabyai/open-door")
+    misled = vary_share(make_grid("qbabyai/open-door"), "mislead", scattered, jax.random.key(5), 1.0)
+    helped = np.asarray(scattered.carrying != cells.EMPTY)
+    assert (np.asarray(misled.carrying == scattered.carrying) == helped).all()
 
 
 def test_tiles_that_mean_nothing_lie_on_free_cells_where_there_is_no_danger() -> None:

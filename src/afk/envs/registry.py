@@ -29,9 +29,7 @@ def task_names() -> tuple[str, ...]:
 
 def find_task(name: str) -> Task:
     """The task of a name or of letters; a ValueError that names the nearest ones if there is none."""
-    tasks = _tasks()
-    if name not in tasks:
-        name = tasks_by_letters().get(name, name)
+    tasks, name = _tasks(), tasks_by_letters().get(name, name)
     if name not in tasks:
         near = get_close_matches(name, tasks, n=3, cutoff=0.4)
         hint = f"did you mean {' or '.join(near)}?" if near else "`afk tasks` lists them all"

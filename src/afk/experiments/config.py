@@ -30,7 +30,8 @@ class Config:
     """A run.
 
     Attributes:
-        tasks: what is trained on, in equal shares; one that is named twice has two.
+        tasks: what is trained on, in equal shares; one that is named twice has two. Names, though letters may
+            be given.
         agent: the variant that is trained.
         seeds: what everything random is drawn from, once for each; they are trained side by side.
         steps: environment steps to train for, with each seed.

@@ -38,8 +38,8 @@ class Run:
     Attributes:
         preset: the name of its settings.
         agent: the variant.
-        tasks: what it is trained on.
-        also: what it is evaluated on besides, without having seen it.
+        tasks: what it is trained on; names, though letters may be given.
+        also: what it is evaluated on besides, without having seen it; likewise.
         seeds: trained side by side.
         steps: environment steps a seed; those of the preset if None.
         changes: what else is not the preset's: names and values, see `change`.

@@ -86,8 +86,8 @@ def read_study(path: Path, *, preset: str) -> list[Run]:
         Run(
             settings,
             agent,
-            tuple(map(task_named, _names(path, "tasks", group))),
-            tuple(map(task_named, also)),
+            tuple(_names(path, "tasks", group)),
+            tuple(also),
             tuple(seeds),
             steps,
             tuple(changes.items()),

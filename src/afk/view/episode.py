@@ -19,6 +19,7 @@ from afk.envs.qbabyai.view import seen_cells
 from afk.envs.qtextworld.commands import possible_commands
 from afk.envs.qtextworld.environment import QTextWorld
 from afk.envs.qtextworld.words import ORACLE, split_text
+from afk.envs.registry import task_named
 from afk.experiments.recorder import Diary
 from afk.experiments.recording import Recording, Step
 from afk.language import Vocabulary
@@ -34,7 +35,7 @@ class Source:
     """Where an episode comes from, which is all that it takes to see it again.
 
     Attributes:
-        task: what is played.
+        task: what is played; a name, though letters may be given. A ValueError if there is no such task.
         agent: who plays; empty for a person.
         seed: what the levels are drawn with.
         level: which of them it is.
@@ -44,6 +45,9 @@ class Source:
     agent: str
     seed: int
     level: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "task", task_named(self.task))
 
     def describe(self) -> dict[str, Any]:
         """The same in plain values."""

@@ -11,7 +11,7 @@ from threading import Lock
 from typing import Any, Generic, TypeVar
 
 from afk.envs.qbabyai.tasks import Task as GridTask
-from afk.envs.registry import Task, find_task, make, task_named, task_names
+from afk.envs.registry import Task, find_task, make, task_names
 from afk.experiments import checkpoint
 from afk.experiments.by_hand import record_policy
 from afk.experiments.evaluate import POLICIES
@@ -89,8 +89,7 @@ class Library:
         return Source(SHOWN, SHIPPED, 0, 0)
 
     def check(self, source: Source, *, by_hand: bool = False) -> Source:
-        """A source that can be played, its task by name; a ValueError that names what is wrong otherwise."""
-        source = replace(source, task=task_named(source.task))
+        """A source that can be played; a ValueError that names what is wrong otherwise."""
         if not 0 <= source.seed < 2**32:
             raise ValueError(f"the seed is a number from 0 to {2**32 - 1}, not {source.seed}")
         if not 0 <= source.level < LEVELS:
@@ -104,15 +103,13 @@ class Library:
 
     def record(self, source: Source) -> tuple[Play, Recording]:
         """An episode, played unless it was before."""
-        source = self.check(source)
-        path = self._checkpoints().get(source.agent)
+        path = self._checkpoints().get(self.check(source).agent)
         key = source, None if path is None else _written(path)
         return self._episodes.get(key, lambda: self._play(source))
 
     def describe_episode(self, source: Source) -> dict[str, Any]:
         """An episode for the page."""
-        named = replace(source, task=task_named(source.task))
-        return describe_recording(named, *self.record(named))
+        return describe_recording(source, *self.record(source))
 
     def _play(self, source: Source) -> tuple[Play, Recording]:
         where = {"seed": source.seed, "level": source.level}
