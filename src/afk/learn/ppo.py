@@ -122,7 +122,7 @@ class Pace(NamedTuple):
 
 
 class Losses(NamedTuple):
-    """What an update minimised, () float32 each."""
+    """What an update minimised, () float32 each; `skipped` is the share of minibatches that had no finite gradient."""
 
     policy: jax.Array
     value: jax.Array
@@ -130,6 +130,7 @@ class Losses(NamedTuple):
     switch_entropy: jax.Array
     clipped: jax.Array
     ratio_error: jax.Array
+    skipped: jax.Array
 
 
 class Sequences(NamedTuple):
@@ -254,9 +255,13 @@ def _learn(
             lambda each: loss(eqx.combine(each, static), chosen, settings, pace), has_aux=True
         )
         gradients, losses = of_params(params)
-        changes, state = optimiser(settings).update(gradients, state)
+        # One minibatch without a finite gradient must not cost the run: it is left out, and counted.
+        is_finite = jnp.isfinite(optax.global_norm(gradients))
+        changes, following = optimiser(settings).update(gradients, state)
         changes = jax.tree.map(lambda each: -pace.learning_rate * each, changes)
-        return (optax.apply_updates(params, changes), state), losses
+        improved = optax.apply_updates(params, changes), following
+        kept = jax.tree.map(lambda new, old: jnp.where(is_finite, new, old), improved, (params, state))
+        return kept, losses._replace(skipped=1.0 - is_finite)
 
     count = len(sequences.memory)
     orders = jax.vmap(lambda each: jax.random.permutation(each, count))(
@@ -264,8 +269,11 @@ def _learn(
     )
     orders = orders.reshape(settings.epochs * settings.minibatches, -1)
     (params, state), losses = jax.lax.scan(minibatch, (params, state), orders)
-    means = jax.tree.map(lambda leaf: leaf.mean(), losses)
-    return eqx.combine(params, static), state, means._replace(ratio_error=losses.ratio_error[0])
+    taken = losses.skipped == 0
+    means = jax.tree.map(lambda leaf: leaf.mean(where=taken), losses)  # not a number if none was taken
+    first_error = jnp.where(taken[0], losses.ratio_error[0], 0)
+    means = means._replace(ratio_error=first_error, skipped=losses.skipped.mean())
+    return eqx.combine(params, static), state, means
 
 
 def loss(agent: Agent, sequences: Sequences, settings: Settings, pace: Pace) -> tuple[jax.Array, Losses]:
@@ -295,4 +303,5 @@ def loss(agent: Agent, sequences: Sequences, settings: Settings, pace: Pace) -> 
         - pace.switch_entropy_weight * switch_entropy
     )
     outside = (jnp.abs(ratio - 1) > settings.clip).mean()
-    return total, Losses(policy, value, entropy, switch_entropy, outside, jnp.abs(ratio - 1).max())
+    furthest = jnp.abs(ratio - 1).max()
+    return total, Losses(policy, value, entropy, switch_entropy, outside, furthest, jnp.float32(0))
