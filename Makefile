@@ -3,18 +3,22 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test test-all lint bench docs clean
 
 demo: $(READY)  ## a trained agent plays and asks, then a small one learns to
 	$(BIN)/afk demo
 
-test: $(READY)  ## every test
+test: $(READY)  ## what every change must pass, in minutes
+	$(BIN)/python -m pytest -m 'not slow'
+
+test-all: $(READY)  ## every test: soundness of 10,000 levels, long parity, killed sweeps, the site, too
 	$(BIN)/python -m pytest
 
-lint: $(READY)  ## style and types
+lint: $(READY)  ## style, types, and the arrows between rooms
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/basedpyright
+	$(BIN)/lint-imports --no-cache
 
 bench: $(READY)  ## speed of the environments on this machine
 	$(BIN)/afk bench env

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from afk.experiments.run_record import short_name
-from afk.records import write_whole
+from afk.files import write_file
 from afk.report.figures import draw_levels, encode
+from afk.studies.record import short_name
 
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs" / "pictures" / "all-tasks.png"
@@ -29,7 +29,7 @@ def main() -> None:
     for axis in figure.axes:
         for border in borders:
             axis.axvline(border, color="#767171", linestyle=":", linewidth=1)
-    write_whole(PICTURE, encode(figure, "png"))
+    write_file(PICTURE, encode(figure, "png"))
 
 
 def join(runs: list[dict[str, Any]]) -> dict[str, tuple[np.ndarray, np.ndarray]]:

@@ -1,9 +1,10 @@
 """Whether a run that is stopped and goes on ends as one that was not, bit for bit, on this machine.
 
-    python benchmarks/exact_resume.py [--preset fast] [--task TASK] [--chunks 4]
+    python benchmarks/exact_resume.py [--preset fast] [--task TASK] [--lines 4]
 
-Trains a run whole and once more in processes that are killed after each chunk, compares everything that the
-two end with, and prints what was found as JSON. Processes share a cache of compiled programs, as runs do.
+Trains a run whole and once more in processes that are killed after each line of the log, compares everything
+that the two end with, and prints what was found as JSON. Processes share a cache of compiled programs, as
+runs do.
 """
 
 import argparse
@@ -18,14 +19,14 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from safetensors.numpy import load_file
 
-from afk.bench import describe_machine
-from afk.experiments.presets import preset
-from afk.experiments.train import start_run
+from afk.training.machine import describe_machine
+from afk.training.presets import preset
+from afk.training.trainer import start_run
 
 _TRAIN = """
 import os, signal, sys
 from pathlib import Path
-from afk.experiments.train import train
+from afk.training.trainer import train
 for _ in train(Path(sys.argv[1])):
     if sys.argv[2] == "killed":
         os.kill(os.getpid(), signal.SIGKILL)
@@ -37,10 +38,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Exact resume on this machine.")
     parser.add_argument("--preset", default="fast")
     parser.add_argument("--task", default="qbabyai/object-in-box")
-    parser.add_argument("--chunks", type=int, default=4)
+    parser.add_argument("--lines", type=int, default=4, help="lines of the log")
     arguments = parser.parse_args()
     config = preset(arguments.preset, [arguments.task])
-    config = replace(config, steps=arguments.chunks * config.chunk * config.settings.steps_per_update)
+    config = replace(config, steps=arguments.lines * config.log_every * config.settings.steps_per_update)
     with TemporaryDirectory() as folder:
         place = Path(folder)
         environment = {"JAX_COMPILATION_CACHE_DIR": str(place / "compiled")} | os.environ

@@ -18,8 +18,8 @@ from rich.progress import track
 from rich.table import Table
 
 from afk.envs.registry import make, task_named, task_names, tasks_by_letters
-from afk.experiments.evaluate import expert, play, summarise
-from afk.records import write_json
+from afk.files import write_json
+from afk.training.evaluate import expert, play, summarise
 
 RESULT = Path(__file__).parents[1] / "results" / "expert.json"
 

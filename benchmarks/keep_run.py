@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from afk.experiments.config import read_config
-from afk.experiments.log import evaluation_of, read_log
-from afk.experiments.run_record import RunRecord, read_record
-from afk.records import write_whole
+from afk.files import write_file
+from afk.studies.record import RunRecord, read_record
+from afk.training.config import read_config
+from afk.training.log import evaluation_of, read_log
 
 RESULTS = Path(__file__).parents[1] / "results" / "recipe-runs.json"
 MEASURES = ("success", "episode_length", "queries", "f1")
@@ -32,7 +32,7 @@ def main() -> None:
     runs = [run for run in kept["runs"] if run["run"] != name] + [added]
     lines = ",\n".join(map(json.dumps, runs))
     content = f'{{"what": {json.dumps(kept["what"])}, "runs": [\n{lines}\n]}}\n'
-    write_whole(RESULTS, content.encode())
+    write_file(RESULTS, content.encode())
 
 
 def describe(name: str, folder: Path, machine: str) -> dict[str, Any]:

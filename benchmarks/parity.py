@@ -15,13 +15,13 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from afk.envs.base import Pool, draw_pool
-from afk.envs.qbabyai.minigrid import compare, random_actions
-from afk.envs.qbabyai.state import State
-from afk.envs.qbabyai.tasks import paper_tasks
+from afk.envs.level_pool import Pool, draw_pool
+from afk.envs.qbabyai.levels.tasks import paper_tasks
+from afk.envs.qbabyai.reference import compare, random_actions
+from afk.envs.qbabyai.world.state import State
 from afk.envs.registry import make
-from afk.experiments.evaluate import expert as expert_actions
-from afk.records import write_json
+from afk.files import write_json
+from afk.training.evaluate import expert as expert_actions
 
 RESULT = Path(__file__).parents[1] / "results" / "parity.json"
 BATCH = 32  # levels that are played at once

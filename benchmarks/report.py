@@ -3,20 +3,20 @@
 import json
 from pathlib import Path
 
-from afk.bench import times_peer
-from afk.bench_all import PUBLISHED
+from afk.bench.environments import times_peer
+from afk.bench.suite import PUBLISHED
 from afk.report.archive import read_archive
 from afk.report.items import ITEMS
 from afk.report.render import to_markdown
 
 RESULTS = Path(__file__).parents[1] / "results"
-README_ITEMS = ("shipped", "table-1", "lengths", "textworld", "query-quality", "generalisation")
+README_ITEMS = ("pretrained", "table-1", "lengths", "textworld", "query-quality", "generalisation")
 
 
 def main() -> None:
     """Print each table as Markdown."""
     archive = read_archive(RESULTS)
-    tables = [table for name in README_ITEMS for table in ITEMS[name].tables(archive) if not table.is_empty]
+    tables = [table for name in README_ITEMS for table in ITEMS[name](archive) if not table.is_empty]
     print(*map(to_markdown, tables), _speeds(), _worlds(), sep="\n\n")
 
 
@@ -36,12 +36,12 @@ def _speeds() -> str:
             )
     for path in sorted(RESULTS.glob("bench-train-*.json")):
         result = json.loads(path.read_text())
-        pace = PUBLISHED[result["task"].split("/")[0]]["training_steps_per_second"][1]
+        paper = PUBLISHED[result["task"].split("/")[0]]["training_steps_per_second"][1]
         lines.append(
             f"| training `{result['task']}`, preset `{result['preset']}`, "
             f"{result['seeds']} x {result['environments']} environments | {_name(result['machine'])} "
             f"| {result['steps_per_second']:,.0f} "
-            f"| {result['steps_per_second'] / pace:,.0f} x the paper's {pace:,.0f} | - | - |"
+            f"| {result['steps_per_second'] / paper:,.0f} x the paper's {paper:,.0f} | - | - |"
         )
     return "\n".join(lines)
 

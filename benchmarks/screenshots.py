@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
-from afk.experiments.shelf import SHIPPED, SHOWN
-from afk.records import write_whole
+from afk.files import write_file
+from afk.training.pretrained import PRETRAINED, SHOWN
 
 FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
 _COLOURS = 192  # of a picture; fewer make a smaller file
@@ -32,7 +32,7 @@ SHOTS = (
         "watch-light",
         "light",
         (1440, 900),
-        {"mode": "watch", "task": SHOWN, "agent": SHIPPED, "seed": 0, "step": 4},
+        {"mode": "watch", "task": SHOWN, "agent": PRETRAINED, "seed": 0, "step": 4},
     ),
     Shot(
         "watch-dark",
@@ -41,7 +41,7 @@ SHOTS = (
         {
             "mode": "watch",
             "task": "qbabyai/object-in-box+danger+go-to-favorite+open-door",
-            "agent": SHIPPED,
+            "agent": PRETRAINED,
             "seed": 0,
             "step": 30,
         },
@@ -81,7 +81,7 @@ def main() -> None:
                 browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
                 for shot in SHOTS:
                     path = FOLDER / f"{shot.name}.png"
-                    write_whole(path, _take(browser, address, shot))
+                    write_file(path, _take(browser, address, shot))
                     print(f"{path}: {path.stat().st_size / 1024:.0f} KB")
         finally:
             server.terminate()

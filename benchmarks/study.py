@@ -3,8 +3,8 @@
     python benchmarks/study.py benchmarks/studies/danger.json benchmarks/studies/object-in-box-danger.json
 
 Each file says what to train, as for `afk sweep`; those in ``benchmarks/studies`` are behind the records in
-``results/runs``. A run trains its seeds side by side and leaves ``PRESET--AGENT--TASK.json``. What has a
-record is not trained again, and what was stopped goes on.
+``results/runs``. A run trains its seeds side by side and leaves a record; see `afk.studies.record`. What has
+one is not trained again, seeds that it lacks are, and what was stopped goes on.
 """
 
 import argparse
@@ -13,8 +13,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from afk.experiments.study import FRESH_LEVELS, do_study, overview
-from afk.report.plan import read_study
+from afk.studies.plan import read_study
+from afk.studies.study import FRESH_LEVELS, do_study, overview
 
 RESULTS = Path(__file__).parents[1] / "results" / "runs"
 

@@ -19,13 +19,13 @@ from rich.progress import track
 from rich.table import Table
 from scipy.stats import chi2_contingency
 
-from afk.envs.qtextworld import words
 from afk.envs.qtextworld.environment import QTextWorld
-from afk.envs.qtextworld.maker import export_games, make_game
-from afk.envs.qtextworld.state import State, can_be_seen, has_knife, held
-from afk.envs.qtextworld.tasks import Task, paper_tasks
-from afk.envs.qtextworld.things import COOKBOOK, IS_CONTAINER, KNIFE, PIECES, THINGS
-from afk.records import write_json
+from afk.envs.qtextworld.levels.maker import export_games, make_game
+from afk.envs.qtextworld.levels.tasks import Task, paper_tasks
+from afk.envs.qtextworld.world import words
+from afk.envs.qtextworld.world.state import State, can_be_seen, has_knife, held
+from afk.envs.qtextworld.world.things import COOKBOOK, IS_CONTAINER, KNIFE, PIECES, THINGS
+from afk.files import write_json
 
 RESULT = Path(__file__).parents[1] / "results" / "textworld-games.json"
 LEAST_P = 1e-4  # of all tests together about thirty are made

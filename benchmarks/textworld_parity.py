@@ -15,9 +15,9 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from afk.envs.qtextworld.levels.tasks import Task, paper_tasks
 from afk.envs.qtextworld.parity import PLAYERS, compare
-from afk.envs.qtextworld.tasks import Task, paper_tasks
-from afk.records import write_json
+from afk.files import write_json
 
 RESULT = Path(__file__).parents[1] / "results" / "textworld-parity.json"
 GAMES = 500  # made, compiled and played at once

@@ -3,7 +3,7 @@
     python benchmarks/trace_training.py --preset fast --seeds 5 [--task TASK] [--agent AGENT] [--updates 5]
         [--changes '{"settings.batch": 1024}']
 
-Compiles a chunk of updates, runs it some times, traces it once, and prints a JSON record: milliseconds an
+Compiles some updates, runs them some times, traces them once, and prints a JSON record: milliseconds an
 update by kind of kernel, and the kernels that take longest, each with the operation that it computes.
 """
 
@@ -19,12 +19,14 @@ from typing import Any
 
 import jax
 
-from afk.bench import describe_machine
-from afk.experiments.chunk import Chunk
-from afk.experiments.config import change
-from afk.experiments.presets import preset
-from afk.experiments.train import draw_courses, first_learners
-from afk.learn.parallel import use_devices
+from afk.learning.devices import use_devices
+from afk.training.build import schedules_of
+from afk.training.config import change
+from afk.training.levels import draw_training_levels
+from afk.training.machine import describe_machine
+from afk.training.presets import preset
+from afk.training.trainer import first_learners
+from afk.training.update import CompiledUpdates
 
 # Kinds of kernels by what their names have in them; the first that fits.
 KINDS = {
@@ -53,18 +55,24 @@ def main() -> None:
         sys.exit("error: this traces the kernels of a GPU, and there is none")
     tasks = options.task or ["qbabyai/object-in-box"]
     config = preset(options.preset, tasks, agent=options.agent, seeds=tuple(range(options.seeds)))
-    config = change(config, {"chunk": options.updates, "evaluate_every": options.updates} | options.changes)
-    learner, courses, pace = first_learners(config), draw_courses(config, 0), config.pace_at(0)
-    chunk = Chunk(config, learner, courses, use_devices(1, config.settings.environments))
+    config = change(
+        config, {"log_every": options.updates, "evaluate_every": options.updates} | options.changes
+    )
+    learner, levels, schedules = (
+        first_learners(config),
+        draw_training_levels(config, 0),
+        schedules_of(config, 0),
+    )
+    run_updates = CompiledUpdates(config, learner, levels, use_devices(1, config.settings.environments))
     seconds = []
     for _ in range(REPEATS):
         start = time.perf_counter()
-        learner, _, losses = chunk(learner, courses, pace)
+        learner, _, losses = run_updates(learner, levels, schedules)
         jax.block_until_ready(losses)
         seconds.append(time.perf_counter() - start)
     with tempfile.TemporaryDirectory() as folder:
         with jax.profiler.trace(folder):
-            jax.block_until_ready(chunk(learner, courses, pace)[2])
+            jax.block_until_ready(run_updates(learner, levels, schedules)[2])
         kernels = read_kernels(Path(folder))
     steps = config.settings.steps_per_update * options.seeds * options.updates
     record = {
@@ -74,10 +82,10 @@ def main() -> None:
         "seeds": options.seeds,
         "changes": options.changes,
         "machine": describe_machine(),
-        "compile_seconds": chunk.compile_seconds,
+        "compile_seconds": run_updates.compile_seconds,
         "steps_per_second": steps / min(seconds),
         "milliseconds_an_update": 1e3 * min(seconds) / options.updates,
-        **summarise(kernels, options.updates, operations(chunk.program)),
+        **summarise(kernels, options.updates, operations(run_updates.program)),
     }
     print(json.dumps(record, indent=1))
 

@@ -18,8 +18,8 @@ from typing import Any
 import httpx
 import numpy as np
 
-from afk.bench import describe_machine
-from afk.records import write_json
+from afk.files import write_json
+from afk.training.machine import describe_machine
 
 RESULT = Path(__file__).parents[1] / "results" / "viewers.json"
 TASK = "qbabyai/object-in-box"
@@ -92,7 +92,7 @@ async def _attend(address: str, seed: int, steps: int = STEPS) -> Times:
             stepping.append(time.perf_counter() - start)
             if number % WATCH_EVERY == 0:
                 start = time.perf_counter()
-                params = {"task": TASK, "agent": "shipped", "seed": seed, "level": number // WATCH_EVERY}
+                params = {"task": TASK, "agent": "pretrained", "seed": seed, "level": number // WATCH_EVERY}
                 (await client.get("api/episode", params=params)).raise_for_status()
                 watching.append(time.perf_counter() - start)
     return stepping, watching

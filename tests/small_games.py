@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from afk.envs.qtextworld.bank import Bank, make_bank
 from afk.envs.qtextworld.environment import QTextWorld
-from afk.envs.qtextworld.grammar import Block
-from afk.envs.qtextworld.tasks import Task
-from afk.envs.qtextworld.things import PIECES
+from afk.envs.qtextworld.levels.bank import Bank, make_bank
+from afk.envs.qtextworld.levels.grammar import Block
+from afk.envs.qtextworld.levels.tasks import Task
+from afk.envs.qtextworld.world.things import PIECES
 
 
 @dataclass(frozen=True)

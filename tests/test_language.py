@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from afk.envs.qbabyai.words import VOCABULARY
+from afk.envs.qbabyai.world.words import VOCABULARY
 from afk.language import Query
 
 queries = st.builds(Query, st.integers(0, 1), st.integers(0, 21), st.integers(0, 23))

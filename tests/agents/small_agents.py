@@ -4,14 +4,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from afk.agents.agent import Size
-from afk.agents.encoders import CELL_FEATURES
+from afk.agents.base import Size
 from afk.agents.grid_agent import GridAgent
+from afk.agents.networks.encoders import CELL_FEATURES
 from afk.agents.notebook import NoteTaking
 from afk.agents.plus_agent import PlusAgent
 from afk.agents.reading import Reading
 from afk.agents.variants import VARIANTS
-from afk.envs.qbabyai.words import VOCABULARY
+from afk.envs.qbabyai.world.words import VOCABULARY
 from afk.envs.registry import make
 
 ENV = make("qbabyai/danger")

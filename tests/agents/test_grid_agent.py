@@ -8,8 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from afk.agents.agent import Size
-from afk.agents.encoders import NoteEncoder
+from afk.agents.base import Size
 from afk.agents.grid_agent import (
     ACT,
     ASK,
@@ -19,9 +18,10 @@ from afk.agents.grid_agent import (
     sample,
     weighted_entropy,
 )
-from afk.agents.heads import Pointer
+from afk.agents.networks.encoders import NoteEncoder
+from afk.agents.networks.heads import Pointer
 from afk.agents.reading import Reading
-from afk.envs.qbabyai.words import VOCABULARY
+from afk.envs.qbabyai.world.words import VOCABULARY
 from afk.language import NONE
 
 from .small_agents import READ, RULES, SIZE, build, images, reading_of
@@ -34,7 +34,7 @@ def run(
     return agent(state, image, reading, starts)
 
 
-def glance(agent: GridAgent, reading: Reading) -> tuple[jax.Array, Decision]:
+def decide_once(agent: GridAgent, reading: Reading) -> tuple[jax.Array, Decision]:
     """One step with some state of the LSTM: its state after it, and decisions with leading axis n."""
     count = len(reading.instruction)
     state = 0.5 * jax.random.normal(jax.random.key(6), (count, 2, agent.size.width))
@@ -72,7 +72,7 @@ def encodings(agent: GridAgent, sentences: tuple[str, ...]) -> list[tuple[str, n
 
 def test_pointers_are_as_in_the_paper() -> None:
     agent = build_sharp()
-    state, decision = glance(agent, reading_of())
+    state, decision = decide_once(agent, reading_of())
     repeated = 0
     for index, sentences in enumerate(READ):
         words = encodings(agent, sentences)
@@ -91,7 +91,7 @@ def test_pointers_are_as_in_the_paper() -> None:
 
 
 def test_only_words_that_are_read_are_said() -> None:
-    _, decision = glance(build_sharp(), reading_of())
+    _, decision = decide_once(build_sharp(), reading_of())
     keys = jax.random.split(jax.random.key(7), 500)
     actions = np.asarray(jax.vmap(lambda key: sample(decision, key))(keys))
     for index, sentences in enumerate(READ):
@@ -148,7 +148,7 @@ def test_notes_that_are_encoded_once_are_encoded_the_same() -> None:
 
 def test_an_agent_that_encodes_notes_once_decides_the_same() -> None:
     shares = build(size=replace(SIZE, distinct_notes=32))
-    expected, decided = glance(build(), reading_of()), glance(shares, reading_of())
+    expected, decided = decide_once(build(), reading_of()), decide_once(shares, reading_of())
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-6), decided, expected)
 
 
@@ -164,18 +164,18 @@ def test_padding_after_a_note_changes_nothing() -> None:
 
 def test_the_order_of_notes_changes_nothing() -> None:
     agent, reading = build_sharp(), reading_of()
-    state, decision = glance(agent, reading)
+    state, decision = decide_once(agent, reading)
     for order in ([1, 2, 0, 3], [3, 2, 1, 0], [3, 0, 2, 1]):
         moved = Reading(reading.instruction, reading.notes[:, jnp.array(order)])
-        moved_state, moved_decision = glance(agent, moved)
+        moved_state, moved_decision = decide_once(agent, moved)
         np.testing.assert_array_equal(moved_state, state)
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5), moved_decision, decision)
-    bare = glance(agent, Reading(reading.instruction, jnp.zeros_like(reading.notes)))[0]
+    bare = decide_once(agent, Reading(reading.instruction, jnp.zeros_like(reading.notes)))[0]
     assert (bare != state).any((1, 2)).tolist() == [len(sentences) > 1 for sentences in READ]
 
 
 def test_only_the_heads_that_are_used_count() -> None:
-    _, decision = glance(build_sharp(), reading_of())
+    _, decision = decide_once(build_sharp(), reading_of())
     assert decision.function is not None and decision.adjective is not None and decision.noun is not None
     unsaid = [int(np.argmin(row)) for row in decision.noun]
     assert all(decision.noun[index, noun] == -jnp.inf for index, noun in enumerate(unsaid))
@@ -193,7 +193,7 @@ def test_only_the_heads_that_are_used_count() -> None:
 
 @pytest.mark.parametrize("pays", [False, True])
 def test_entropy_of_the_heads_moves_the_switch_only_if_it_pays_for_asking(pays: bool) -> None:
-    _, decision = glance(build_sharp(), reading_of())
+    _, decision = decide_once(build_sharp(), reading_of())
     logits = jax.random.normal(jax.random.key(13), decision.switch.shape)
 
     def entropies(logits: jax.Array) -> tuple[jax.Array, jax.Array]:

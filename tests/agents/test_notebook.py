@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from afk.agents.notebook import UNUSED, Notebook, NoteTaking, Similarity, in_focus, open_notebook, write
-from afk.envs.base import Pool, draw_pool
-from afk.envs.qbabyai.state import State
-from afk.envs.qbabyai.words import MISSION_LENGTH, RESPONSE_LENGTH, SILENCE, UNKNOWN, VOCABULARY
+from afk.envs.level_pool import Pool, draw_pool
+from afk.envs.qbabyai.world.state import State
+from afk.envs.qbabyai.world.words import MISSION_LENGTH, RESPONSE_LENGTH, SILENCE, UNKNOWN, VOCABULARY
 from afk.envs.registry import make
 from afk.knowledge.facts import NEVER, ask
 from afk.language import Vocabulary
@@ -134,8 +134,8 @@ def test_other_numbers_of_clauses_agree_with_the_paper(clauses, instruction, res
 def test_streams_of_qbabyai_answers_agree_with_the_paper(levels, n, data):
     states = levels.states
     level = data.draw(st.integers(0, levels.size - 1))
-    told = np.asarray(states.facts.answers[level])[np.asarray(states.facts.scope[level]) != NEVER]
-    answers = ["", "i dont know", *(VOCABULARY.decode(answer) for answer in told)]
+    known = np.asarray(states.facts.answers[level])[np.asarray(states.facts.scope[level]) != NEVER]
+    answers = ["", "i dont know", *(VOCABULARY.decode(answer) for answer in known)]
     responses = data.draw(st.lists(st.sampled_from(answers), max_size=STREAM))
     instruction = VOCABULARY.decode(np.asarray(states.level.mission[level]))
     check_against_reference(replace(QBABYAI, similarity=Similarity(n)), instruction, responses)

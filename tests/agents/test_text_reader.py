@@ -10,14 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from afk.agents import transformer
-from afk.agents.agent import Size
-from afk.agents.noisy import NoisyLinear
+from afk.agents.base import Size
+from afk.agents.networks import transformer
+from afk.agents.networks.noisy import NoisyLinear
 from afk.agents.reading import Reading
 from afk.agents.text_reader import TextReader, best_value, value_of
 from afk.agents.variants import VARIANTS
 from afk.language import NONE, PAD
-from afk.learn.dqn import Settings, in_compute_precision
+from afk.learning import dqn
 
 from ..small_games import small_game
 
@@ -58,17 +58,15 @@ def situation(*, tokens: int = TOKENS, notes: int = SIZE.notes) -> tuple[jax.Arr
 
 
 think = eqx.filter_jit(lambda agent, seen, reading: agent.think(seen, reading, mostly_short=False))
-choose = eqx.filter_jit(lambda agent, thoughts, key: agent.choose(thoughts, key))
+choose = eqx.filter_jit(lambda agent, output, key: agent.choose(output, key))
 
 
 def spoken(variant: str, draws: int = 100) -> list[set[tuple[str, str, str]]]:
     """All that an agent says in each game, under so much noise that it says nearly anything it can."""
     agent = build(variant, sigma=20.0)
     seen, reading = situation(notes=agent.size.notes)
-    thoughts = think(agent, seen, reading)
-    actions = jax.vmap(lambda key: choose(agent, thoughts, key)[0])(
-        jax.random.split(jax.random.key(1), draws)
-    )
+    output = think(agent, seen, reading)
+    actions = jax.vmap(lambda key: choose(agent, output, key)[0])(jax.random.split(jax.random.key(1), draws))
     classes = (WORDS.functions, WORDS.adjectives, WORDS.nouns)
 
     def say(action: np.ndarray) -> tuple[str, str, str]:
@@ -97,14 +95,14 @@ def test_an_agent_that_cannot_ask_does_not() -> None:
 
 def test_what_is_chosen_is_the_best_of_all_that_may_be_said() -> None:
     agent, key = build(), jax.random.key(3)
-    thoughts = think(agent, *situation())
-    values = jax.vmap(agent.heads)(thoughts.h_x, jax.random.split(key, len(thoughts.h_x)))
-    action, log_probability = agent.choose(thoughts, key)
-    best = best_value(values, thoughts.sayable)
+    output = think(agent, *situation())
+    values = jax.vmap(agent.heads)(output.h_x, jax.random.split(key, len(output.h_x)))
+    action, log_probability = agent.choose(output, key)
+    best = best_value(values, output.sayable)
     assert not log_probability.any() and action.dtype == jnp.int32
     np.testing.assert_allclose(value_of(values, action), best, rtol=1e-6)
     for game, (function, adjective, noun) in enumerate(zip(*values, strict=True)):
-        possible = product(*(np.flatnonzero(words[game]) for words in thoughts.sayable))
+        possible = product(*(np.flatnonzero(words[game]) for words in output.sayable))
         worth = [(function[u] + adjective[v] + noun[w]) / 3 for u, v, w in possible]
         assert max(worth) == pytest.approx(float(best[game]), abs=1e-6)
 
@@ -114,9 +112,9 @@ def test_a_sequence_is_read_like_its_steps() -> None:
     seen, reading = situation()
     sequence = jax.tree.map(lambda leaf: leaf.reshape(2, 2, *leaf.shape[1:]), (seen, reading))
     go_through = eqx.filter_jit(lambda agent, *inputs: agent(*inputs))
-    memory, thoughts = go_through(agent, agent.first_state(2), *sequence, jnp.zeros((2, 2), bool))
-    assert memory.shape == (2, 0) and thoughts.value.shape == (2, 2)
-    np.testing.assert_allclose(thoughts.h_x.reshape(4, -1), think(agent, seen, reading).h_x, atol=1e-5)
+    memory, output = go_through(agent, agent.first_state(2), *sequence, jnp.zeros((2, 2), bool))
+    assert memory.shape == (2, 0) and output.value.shape == (2, 2)
+    np.testing.assert_allclose(output.h_x.reshape(4, -1), think(agent, seen, reading).h_x, atol=1e-5)
 
 
 def with_long_ones(longer: int) -> tuple[jax.Array, Reading]:
@@ -234,21 +232,21 @@ def test_noise_is_factorised_and_means_nothing_in_the_long_run() -> None:
 
 def test_every_episode_has_noise_of_its_own() -> None:
     agent = build(sigma=2.0)
-    thoughts = jax.tree.map(lambda leaf: jnp.repeat(leaf[:1], 64, 0), think(agent, *situation()))
-    action, _ = agent.choose(thoughts, jax.random.key(8))
+    output = jax.tree.map(lambda leaf: jnp.repeat(leaf[:1], 64, 0), think(agent, *situation()))
+    action, _ = agent.choose(output, jax.random.key(8))
     assert action.shape == (64, 3) and len(np.unique(np.asarray(action), axis=0)) > 8
-    assert (agent.choose(thoughts, jax.random.key(8))[0] == action).all()
+    assert (agent.choose(output, jax.random.key(8))[0] == action).all()
     silent = build(sigma=0.0)
-    assert len(np.unique(np.asarray(silent.choose(thoughts, jax.random.key(8))[0]), axis=0)) == 1
+    assert len(np.unique(np.asarray(silent.choose(output, jax.random.key(8))[0]), axis=0)) == 1
 
 
 def test_an_agents_noise_is_drawn_anew_with_every_key() -> None:
     agent, silent = build(), build(sigma=0.0)
-    thoughts = think(agent, *situation())
+    output = think(agent, *situation())
     keys = jax.random.split(jax.random.key(4), 2)
-    first, second = (agent.heads(thoughts.h_x, key) for key in keys)
+    first, second = (agent.heads(output.h_x, key) for key in keys)
     assert all((one != two).any() for one, two in zip(first, second, strict=True))
-    quiet = [silent.heads(thoughts.h_x, key) for key in (*keys, None)]
+    quiet = [silent.heads(output.h_x, key) for key in (*keys, None)]
     assert all((one == two).all() for each in quiet for one, two in zip(each, quiet[0], strict=True))
 
 
@@ -273,7 +271,7 @@ def test_without_a_notebook_there_is_room_for_the_latest_answer_only() -> None:
 
 def test_half_precision_values_are_nearly_the_same() -> None:
     agent = build()
-    half = in_compute_precision(agent, Settings(half_precision=True))
+    half = dqn._compute(agent, dqn.Settings(half_precision=True))
     assert half.encoder.embedding.dtype == jnp.bfloat16 and half.heads.noun.weight.dtype == jnp.float32
     seen, reading = situation()
     np.testing.assert_allclose(think(half, seen, reading).value, think(agent, seen, reading).value, atol=0.05)

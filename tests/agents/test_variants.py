@@ -8,16 +8,18 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from afk.agents.agent import Size
+from afk.agents.base import Size
 from afk.agents.grid_agent import ACT, ASK, GridAgent
-from afk.agents.heads import Pointer
+from afk.agents.networks.heads import Pointer
 from afk.agents.notebook import open_notebook, write
-from afk.agents.plus_agent import Meeting
+from afk.agents.plus_agent import CellNoteAttention
 from afk.agents.variants import VARIANTS
-from afk.envs.base import Pool, draw_pool
-from afk.envs.qbabyai.words import RESPONSE_LENGTH, VOCABULARY
-from afk.learn.ppo import Pace, Sequences, Settings, loss
-from afk.learn.rollout import Play, collect, open_course, read, start_actors
+from afk.envs.level_pool import Pool, draw_pool
+from afk.envs.qbabyai.world.words import RESPONSE_LENGTH, VOCABULARY
+from afk.learning.ppo import Settings, loss
+from afk.learning.rollout import Play, collect, open_levels, read, start_actors
+from afk.learning.schedules import Schedules
+from afk.learning.sequences import Sequences
 
 from .small_agents import ENV, RULES, build, build_plus, images, reading_of
 
@@ -31,14 +33,20 @@ def pool() -> Pool:
     return draw_pool(ENV, jax.random.key(14), 32)
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+CORE = ("afk", "query", "no-query", "afk-plus")
+EVERY = [name if name in CORE else pytest.param(name, marks=pytest.mark.slow) for name in VARIANTS]
+
+
+@pytest.mark.parametrize("name", EVERY)
 def test_every_variant_plays_and_learns_with_all_of_its_parameters(name: str) -> None:
     variant = VARIANTS[name]
-    agent = build_plus(name) if variant.plus else build(name)
+    agent = build_plus(name) if variant.network == "plus" else build(name)
     play = Play(ENV, variant, RULES)
-    course = open_course(play, pool())
-    actors = start_actors(agent, course, ENVIRONMENTS)
-    _, experience, _ = eqx.filter_jit(collect)(play, agent, course, actors, jax.random.key(15), steps=STEPS)
+    training_levels = open_levels(play, pool())
+    actors = start_actors(agent, training_levels, ENVIRONMENTS)
+    _, experience, _ = eqx.filter_jit(collect)(
+        play, agent, training_levels, actors, jax.random.key(15), steps=STEPS
+    )
     asked = np.asarray(experience.action[..., 0] == ASK)
     assert asked.any() == variant.asks and not asked.all()
     if isinstance(agent, GridAgent):
@@ -50,8 +58,8 @@ def test_every_variant_plays_and_learns_with_all_of_its_parameters(name: str) ->
     pieces = jax.tree.map(lambda leaf: leaf.swapaxes(0, 1), experience)
     sequences = Sequences(pieces, actors.memory, advantage, target)
     params, static = eqx.partition(agent, eqx.is_inexact_array)
-    pace = Pace(*map(jnp.float32, (0.1, 1e-4, 0.01, 0.01)))
-    losses = jax.jit(lambda each: loss(eqx.combine(each, static), sequences, Settings(), pace))
+    schedules = Schedules(*map(jnp.float32, (0.1, 1e-4, 0.01, 0.01)))
+    losses = jax.jit(lambda each: loss(eqx.combine(each, static), sequences, Settings(), schedules))
     gradient, _ = jax.grad(losses, has_aux=True)(params)
     for path, leaf in jax.tree_util.tree_leaves_with_path(gradient):
         assert np.isfinite(leaf).all() and (leaf != 0).any(), jax.tree_util.keystr(path)
@@ -61,15 +69,17 @@ def test_all_that_the_improved_agent_may_do_has_probability_one() -> None:
     agent, reading = build_plus(), reading_of()
     count = len(reading.instruction)
     inputs = jax.tree.map(lambda leaf: leaf[None], (images(count), reading, jnp.zeros(count, bool)))
-    _, thoughts = agent(agent.first_state(count), *inputs)
+    _, output = agent(agent.first_state(count), *inputs)
     acts = np.array([[ACT, action, 0, 0, 0] for action in range(ENV.action_sizes[1])])
     sizes = ENV.action_sizes[2:]
     asks = np.array([[ASK, 0, *words] for words in np.ndindex(*sizes)])
     chances = []
     for action in (acts, asks):
         each = jnp.broadcast_to(jnp.asarray(action)[:, None, None], (len(action), 1, count, 5))
-        judge = jax.jit(jax.vmap(lambda one: agent.judge(thoughts, one, pays_for_asking=False)))
-        chances.append(np.exp(judge(each).log_probability).sum(0))
+        evaluate_actions = jax.jit(
+            jax.vmap(lambda one: agent.evaluate_actions(output, one, pays_for_asking=False))
+        )
+        chances.append(np.exp(evaluate_actions(each).log_probability).sum(0))
     np.testing.assert_allclose(chances[0] + chances[1], 1, rtol=1e-4)
     assert (chances[1] > 0.1).all()
 
@@ -81,12 +91,12 @@ def test_what_is_in_a_cell_finds_the_note_that_names_it() -> None:
     words = jnp.stack([red + ball + table[4], blue + ball + table[5], table[6]])[None]
     notes = jax.random.normal(jax.random.key(18), (1, 3, width))
     cells = jnp.stack([red + ball, blue + ball, blue + key, 0 * red])[None, None]
-    meeting = Meeting(width, key=jax.random.key(19))
-    found = np.asarray(meeting(cells, words, notes, jnp.ones((1, 3), bool)))[0, 0]
-    values = np.asarray(meeting.value(notes))[0]
+    attention = CellNoteAttention(width, key=jax.random.key(19))
+    found = np.asarray(attention(cells, words, notes, jnp.ones((1, 3), bool)))[0, 0]
+    values = np.asarray(attention.value(notes))[0]
     nearest = np.argmin(((found[:3, None] - values) ** 2).sum(-1), -1)
     assert nearest.tolist() == [0, 1, 1]
-    without = meeting(cells, words, notes, jnp.array([[False, True, True]]))[0, 0, 0]
+    without = attention(cells, words, notes, jnp.array([[False, True, True]]))[0, 0, 0]
     assert ((found[0] - without) ** 2).sum() > 0.1
 
 

@@ -1,10 +1,15 @@
 """Records of runs that never were, with numbers that a test chooses."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
+from afk.agents.variants import VARIANTS
 from afk.envs.registry import task_named
-from afk.experiments.run_record import RunRecord, SeedRecord
+from afk.studies.record import RunRecord, SeedRecord
+from afk.training.config import change
+from afk.training.presets import preset as find_preset
 
 RESULTS = Path(__file__).parents[2] / "results"
 SEEDS = (24, 42, 123, 321, 3407)
@@ -19,13 +24,26 @@ def make_run(
     unseen: Mapping[str, Sequence[float]] | None = None,
     length: float = 20.0,
     steps: int = 5_000_000,
+    changes: Mapping[str, Any] | None = None,
 ) -> RunRecord:
-    """A run of which each seed had a success; on tasks unseen too, if any are given. Tasks are letters."""
+    """A run of which each seed had a success.
+
+    Args:
+        agent: its name, which nobody needs to know.
+        tasks: what it was trained on, by letters.
+        success: of each of the first seeds.
+        preset: what it was made from.
+        unseen: success on tasks that it was not trained on.
+        length: of episodes.
+        steps: of training.
+        changes: numbers that are not the preset's.
+    """
     names = tuple(map(task_named, [tasks] if isinstance(tasks, str) else tasks))
+    held_out = {task_named(task): values for task, values in (unseen or {}).items()}
     seeds = []
     for index, (seed, value) in enumerate(zip(SEEDS, success, strict=False)):
         played = dict.fromkeys(names, value)
-        played |= {task_named(task): values[index] for task, values in (unseen or {}).items()}
+        played |= {task: values[index] for task, values in held_out.items()}
         seeds.append(
             SeedRecord(
                 seed,
@@ -35,19 +53,25 @@ def make_run(
                 {task: make_curve(value, steps)["success"] for task in names} if len(names) > 1 else {},
             )
         )
+    known = agent if agent in VARIANTS else "afk"
+    config = find_preset(preset, names, agent=known, steps=steps, held_out=tuple(held_out))
+    config = change(replace(config, seeds=tuple(each.seed for each in seeds)), changes or {})
     return RunRecord(
-        preset,
-        agent,
-        {"asks": agent != "no-query"},
-        names,
-        {"device": "a machine"},
-        {"steps": steps},
+        config=config.to_json() | {"agent": agent},
+        variant=asdict(VARIANTS[known]),
+        machine={"device": "a machine"},
         seconds=70.0,
         training_seconds=60.0,
         compile_seconds=None,
         steps_per_second=100_000.0,
         seeds=tuple(seeds),
     )
+
+
+def only(record: RunRecord, seed: int) -> RunRecord:
+    """A record as if its run had had one seed."""
+    seeds = tuple(each for each in record.seeds if each.seed == seed)
+    return replace(record, config=record.config | {"seeds": [seed]}, seeds=seeds)
 
 
 def make_measures(success: float, length: float) -> dict[str, float]:

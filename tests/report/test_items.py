@@ -3,17 +3,18 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from afk.envs.registry import task_named
-from afk.experiments.run_record import short_name, write_record
 from afk.report.archive import read_archive
-from afk.report.choice import GRID_TASKS
 from afk.report.estimates import Estimate
 from afk.report.figures import draw_curves
 from afk.report.items import ITEMS
 from afk.report.tables import Cell, Published, Table
+from afk.studies.plan import GRID_TASKS
+from afk.studies.record import keep_record, short_name, write_record
 
 from .made_records import RESULTS, make_run
 
@@ -27,10 +28,10 @@ def number(table: Table, row: str, column: str) -> Cell:
 
 
 def test_table_1_puts_the_papers_numbers_beside_ours(folder: Path) -> None:
-    (table,) = ITEMS["table-1"].tables(read_archive(folder))
+    (table,) = ITEMS["table-1"](read_archive(folder))
     assert [row.heads[0] for row in table.rows] == [short_name(task) for task in GRID_TASKS]
     assert [column.title for column in table.columns] == [
-        *("no-query", "query", "afk", "afk-plus (one for 15 tasks)", "afk-plus (shipped)")
+        *("no-query", "query", "afk", "afk-plus (one for 15 tasks)", "afk-plus (pretrained)")
     ]
     assert "Left out, with records of few of these tasks (see `curves`): afk-plus." in table.notes
     ours = number(table, "CS", "afk")
@@ -43,27 +44,27 @@ def test_table_1_puts_the_papers_numbers_beside_ours(folder: Path) -> None:
 
 
 def test_lengths_are_compared_where_both_solve_the_task(folder: Path) -> None:
-    (table,) = ITEMS["lengths"].tables(read_archive(folder))
+    (table,) = ITEMS["lengths"](read_archive(folder))
     assert number(table, "C", "afk").mark == "worse"  # 20 steps are more than 10.8
     assert number(table, "CH", "afk").mark == "better"
     assert number(table, "C", "no-query").mark == "", "a short episode may be a bad one"
-    assert number(table, "C", "afk-plus (shipped)").mark == "better"
-    assert number(table, "CSDH", "afk-plus (shipped)").mark == "", "the paper's agent fails there"
+    assert number(table, "C", "afk-plus (pretrained)").mark == "better"
+    assert number(table, "CSDH", "afk-plus (pretrained)").mark == "", "the paper's agent fails there"
 
 
-def test_what_is_shipped_stands_beside_the_paper_where_all_of_it_is_known(folder: Path) -> None:
+def test_what_is_pretrained_stands_beside_the_paper_where_all_of_it_is_known(folder: Path) -> None:
     archive = read_archive(folder)
-    (table,) = ITEMS["table-1"].tables(archive)
-    ours = number(table, "CSDH", "afk-plus (shipped)")
-    found = archive.shipped[task_named("CSDH")]
+    (table,) = ITEMS["table-1"](archive)
+    ours = number(table, "CSDH", "afk-plus (pretrained)")
+    found = archive.pretrained[task_named("CSDH")]
     assert ours.estimate and ours.estimate.mean == 100 * found["success"] and ours.mark == "better"
-    some = {task: row for task, row in archive.shipped.items() if task != task_named("CSDH")}
-    (table,) = ITEMS["table-1"].tables(replace(archive, shipped=some))
-    assert not any("shipped" in column.title for column in table.columns)
+    some = {task: row for task, row in archive.pretrained.items() if task != task_named("CSDH")}
+    (table,) = ITEMS["table-1"](replace(archive, pretrained=some))
+    assert not any("pretrained" in column.title for column in table.columns)
 
 
 def test_the_ablation_shows_whole_and_ablated_agents(folder: Path) -> None:
-    (table,) = ITEMS["ablation"].tables(read_archive(folder))
+    (table,) = ITEMS["ablation"](read_archive(folder))
     assert [column.title for column in table.columns] == [
         *("afk-no-notebook", "afk-no-pointer", "afk-no-bonus", "afk")
     ]
@@ -73,28 +74,28 @@ def test_the_ablation_shows_whole_and_ablated_agents(folder: Path) -> None:
 
 
 def test_another_agent_without_its_parts_has_a_table_of_its_own(folder: Path) -> None:
-    for agent, success in (("afk-plus", 0.9), ("afk-plus-no-names", 0.4), ("query", 0.1)):
-        write_record(folder / "runs", make_run(agent, "SH", [success]))
-    published, ours = ITEMS["ablation"].tables(read_archive(folder))
+    for agent, success in (("afk-plus", 0.9), ("afk-plus-no-word-cells", 0.4), ("query", 0.1)):
+        keep_record(folder / "runs", make_run(agent, "SH", [success]))
+    published, ours = ITEMS["ablation"](read_archive(folder))
     assert published.name == "ablation" and "SH" not in [row.heads[0] for row in published.rows]
-    assert [column.title for column in ours.columns] == ["afk-plus", "afk-plus-no-names"]
-    assert number(ours, "SH", "afk-plus-no-names").estimate == Estimate(40.0, seeds=1)
+    assert [column.title for column in ours.columns] == ["afk-plus", "afk-plus-no-word-cells"]
+    assert number(ours, "SH", "afk-plus-no-word-cells").estimate == Estimate(40.0, seeds=1)
 
 
 def test_unseen_tasks_and_queries(folder: Path) -> None:
     archive = read_archive(folder)
-    (table,) = ITEMS["generalisation"].tables(archive)
+    (table,) = ITEMS["generalisation"](archive)
     assert [row.heads for row in table.rows] == [("CS", "SD + CD"), ("SD", "CS + CD")]
     assert (
         number(table, "CS", "success").paper == (22.1, 0.7) and number(table, "CS", "success").mark == "same"
     )
     assert number(table, "SD", "success").mark == "missing"
-    quality = {table.title: table for table in ITEMS["query-quality"].tables(archive)}
+    quality = {table.title: table for table in ITEMS["query-quality"](archive)}
     afk = quality["Quality of the queries of afk (the paper's table 6)"]
     assert [row.heads[0] for row in afk.rows] == ["C", "S", "CS", "CH", "SD", "DH", "Take 1"]
     assert number(afk, "CH", "precision").mark == "better" and number(afk, "DH", "F1").mark == "missing"
     assert not any("no-query" in title for title in quality), "it cannot ask"
-    (histogram,) = ITEMS["query-histogram"].tables(archive)
+    (histogram,) = ITEMS["query-histogram"](archive)
     assert [row.heads[1:] for row in histogram.rows] == [
         *(("CS", "CS"), ("SD + CD", "CS"), ("SD", "SD"), ("CS + CD", "SD"))
     ]
@@ -104,9 +105,9 @@ def test_unseen_tasks_and_queries(folder: Path) -> None:
 
 
 def test_no_two_curves_look_alike(folder: Path) -> None:
-    ablated = [f"afk-{kind}no-{part}" for kind in ("", "plus-") for part in ("bonus", "names", "turns")]
+    ablated = [f"afk-{kind}no-{part}" for kind in ("", "plus-") for part in ("bonus", "words", "turns")]
     for agent in ("query", "afk", *ablated):
-        write_record(folder / "runs", make_run(agent, "C", [0.5], preset="laptop"))
+        keep_record(folder / "runs", make_run(agent, "C", [0.5], preset="laptop"))
     axis = draw_curves(read_archive(folder))["curves-success"].axes[0]
     looks = [(line.get_color(), line.get_linestyle()) for line in axis.lines if line.get_linestyle() != ":"]
     assert len(looks) == len(set(looks)) == 12
@@ -115,32 +116,59 @@ def test_no_two_curves_look_alike(folder: Path) -> None:
 
 
 def test_what_is_not_the_presets_is_told(folder: Path) -> None:
-    config = {"steps": 3_000_000, "scattered": 0.5, "settings": {"bonus": 0.05, "discount": 0.9}}
-    write_record(folder / "runs", replace(make_run("afk", "H", [0.5]), config=config))
-    (table,) = ITEMS["table-1"].tables(read_archive(folder))
+    changes = {"random_start_fraction": 0.5, "settings.bonus": 0.05, "settings.discount": 0.9}
+    keep_record(folder / "runs", make_run("afk", "H", [0.5], steps=3_000_000, changes=changes))
+    (table,) = ITEMS["table-1"](read_archive(folder))
     (note,) = [note for note in table.notes if note.startswith("afk: ")]
-    assert note.startswith("afk: preset fast with scattered 0.5, settings.discount 0.9 on H, steps a seed ")
+    assert note.startswith(
+        "afk: preset fast with settings.discount 0.9, random_start_fraction 0.5 on H, steps a seed "
+    )
 
 
 def test_a_run_that_several_rows_rest_on_is_told_once(folder: Path) -> None:
-    run = make_run("afk-plus", ["C", "S"], [0.9], unseen={"CS": [0.5], "CSD": [0.4]})
-    write_record(folder / "runs", replace(run, config={"steps": 3_000_000, "cluttered": 0.5}))
-    ours = ITEMS["generalisation"].tables(read_archive(folder))[-1]
+    more: dict[str, Any] = {"steps": 3_000_000, "changes": {"distractor_fraction": 0.5}}
+    run = make_run("afk-plus", ["C", "S"], [0.9], unseen={"CS": [0.5], "CSD": [0.4]}, **more)
+    keep_record(folder / "runs", run)
+    ours = ITEMS["generalisation"](read_archive(folder))[-1]
     assert [row.heads for row in ours.rows[2:4]] == [("CS", "C + S"), ("CSD", "C + S")]
     (note,) = [note for note in ours.notes if note.startswith("afk-plus: ")]
-    assert note.startswith("afk-plus: preset fast with cluttered 0.5 on C + S, steps a seed ")
+    assert note.startswith("afk-plus: preset fast with distractor_fraction 0.5 on C + S, steps a seed ")
 
 
 def test_presets_are_told_apart(folder: Path) -> None:
-    write_record(folder / "runs", make_run("afk", "C", [0.5], preset="laptop"))
-    (table,) = ITEMS["table-1"].tables(read_archive(folder))
+    keep_record(folder / "runs", make_run("afk", "C", [0.5], preset="laptop"))
+    (table,) = ITEMS["table-1"](read_archive(folder))
     titles = [column.title for column in table.columns]
     assert titles[2:4] == ["afk (fast)", "afk (laptop)"]
     assert number(table, "C", "afk (laptop)").estimate != number(table, "C", "afk (fast)").estimate
 
 
+def test_of_several_runs_the_one_with_most_seeds_is_shown_then_the_longest(tmp_path: Path) -> None:
+    def shown() -> float:
+        (run,) = read_archive(tmp_path).runs
+        return run.seeds[0].final["qbabyai/danger"]["success"]
+
+    for success, seeds, steps in ((0.1, 1, 3_000_000), (0.2, 1, 5_000_000), (0.3, 2, 2_000_000)):
+        keep_record(tmp_path / "runs", make_run("afk", "S", [success] * seeds, steps=steps))
+        assert shown() == success
+    keep_record(tmp_path / "runs", make_run("afk", "S", [0.4, 0.4], steps=1_000_000))
+    assert shown() == 0.3 and len([*(tmp_path / "runs").iterdir()]) == 4
+
+
+def test_records_in_the_folders_of_runs_are_read_too(tmp_path: Path) -> None:
+    write_record(tmp_path / "runs" / "last" / "record.json", make_run("afk", "S", [0.5]))
+    write_record(tmp_path / "runs" / "mine" / "record.json", make_run("afk", "C", [0.25]))
+    keep_record(tmp_path / "runs", make_run("afk", "S", [0.75, 0.75]))
+    (tmp_path / "runs" / "under-way").mkdir()
+    archive = read_archive(tmp_path)
+    assert not any(str(tmp_path / "runs") in problem for problem in archive.problems)
+    (table,) = ITEMS["table-1"](archive)
+    found = [number(table, row, "afk").estimate for row in ("S", "C")]
+    assert [each.mean for each in found if each] == [75, 25]
+
+
 def test_steps_until_success(folder: Path) -> None:
-    (table,) = ITEMS["curves"].tables(read_archive(folder))
+    (table,) = ITEMS["curves"](read_archive(folder))
     row = next(row for row in table.rows if row.heads == ("C", "afk"))
     assert row.cells[1:] == ("2.75M", "4.85M", "not reached")
     assert ("15 tasks together", "afk-plus") in [row.heads for row in table.rows]
@@ -149,8 +177,8 @@ def test_steps_until_success(folder: Path) -> None:
 def test_shares_are_no_tasks_and_tell_runs_apart(tmp_path: Path) -> None:
     letters = [short_name(task) for task in GRID_TASKS]
     for shares, success in ((letters, 0.1), ([*letters, "CSDH"], 0.9)):
-        write_record(tmp_path / "runs", make_run("afk-plus", shares, [success]))
-    (table,) = ITEMS["table-1"].tables(read_archive(tmp_path))
+        keep_record(tmp_path / "runs", make_run("afk-plus", shares, [success]))
+    (table,) = ITEMS["table-1"](read_archive(tmp_path))
     columns = [column.title for column in table.columns]
     cells = next(row.cells for row in table.rows if row.heads[0] == "CSDH")
     found = [
@@ -161,9 +189,9 @@ def test_shares_are_no_tasks_and_tell_runs_apart(tmp_path: Path) -> None:
     assert sorted(found) == pytest.approx([10, 90])
 
 
-def test_shipped_agents_stand_beside_the_papers(folder: Path) -> None:
-    (table,) = ITEMS["shipped"].tables(read_archive(folder))
-    record = {row["task"]: row for row in json.loads((RESULTS / "shipped.json").read_text())["tasks"]}
+def test_pretrained_agents_stand_beside_the_papers(folder: Path) -> None:
+    (table,) = ITEMS["pretrained"](read_archive(folder))
+    record = {row["task"]: row for row in json.loads((RESULTS / "pretrained.json").read_text())["tasks"]}
     cell, found = number(table, "S", "success"), record["qbabyai/danger"]
     assert cell.estimate and cell.estimate.mean == pytest.approx(100 * found["success"])
     assert cell.estimate.interval == pytest.approx([100 * end for end in found["success_interval"]])

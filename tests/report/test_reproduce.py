@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from afk.cli import app
+from afk.cli.main import app
 from afk.envs.registry import make
-from afk.experiments import presets, study
-from afk.experiments.evaluate import play_agent, summarise
-from afk.experiments.run_record import read_record, write_record
-from afk.experiments.shelf import load_agent, play_on
 from afk.report.archive import read_archive
-from afk.report.choice import TEXT_TASKS
 from afk.report.items import ITEMS
+from afk.studies import study
+from afk.studies.plan import TEXT_TASKS
+from afk.studies.record import keep_record, read_record
+from afk.training.evaluate import play_agent, summarise
+from afk.training.pretrained import load_agent, play_on
 
-from ..experiments.tiny_run import TINY_PRESET
+from ..training.tiny_run import add_tiny_preset
 from .made_records import make_run
 
 Run = Callable[..., tuple[str, str]]
@@ -40,7 +40,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 def test_every_item_is_printed_and_written(item: str, folder: Path, tmp_path: Path, run: Run) -> None:
     out = tmp_path / "out"
     printed, _ = run(item, "--from", folder, "--out", out)
-    tables = ITEMS[item].tables(read_archive(folder))
+    tables = ITEMS[item](read_archive(folder))
     for table in tables:
         assert f"### {table.title}" in printed
         assert (out / f"{table.name}.md").read_text().strip() in printed
@@ -60,7 +60,7 @@ def test_every_item_can_be_empty(item: str, tmp_path: Path, run: Run) -> None:
 
 
 def test_without_an_item_all_that_there_is_is_printed(tmp_path: Path, run: Run) -> None:
-    write_record(tmp_path / "runs", make_run("afk", TEXT_TASKS[0], [0.5]))
+    keep_record(tmp_path / "runs", make_run("afk", TEXT_TASKS[0], [0.5]))
     printed, said = run("--from", tmp_path, "--json")
     assert list(json.loads(printed)["items"]) == ["textworld", "query-quality", "task-statistics", "curves"]
     assert "there are no records for table-1" in said
@@ -68,23 +68,25 @@ def test_without_an_item_all_that_there_is_is_printed(tmp_path: Path, run: Run) 
 
 def test_files_that_cannot_be_used_are_named_and_the_rest_is_shown(folder: Path, run: Run) -> None:
     runs = folder / "runs"
-    (runs / "fast--afk--S.json").write_text("{")
+    broken, foreign, whole = (runs / f"{make_run('afk', task, [0.5]).name}.json" for task in ("S", "CS", "C"))
+    broken.write_text("{")
+    foreign.write_text(json.dumps({"accuracy": 0.9}))
     (runs / "notes.txt").write_text("buy milk")
-    (runs / "fast--query--C.json").write_text(json.dumps({"accuracy": 0.9}))
-    (runs / "copy.json").write_bytes((runs / "fast--afk--C.json").read_bytes())
+    (runs / "copy.json").write_bytes(whole.read_bytes())
     (runs / "older").mkdir()
-    (runs / ".fast--afk--D.json.123").write_text("half of it")
+    (runs / "stopped").mkdir()
+    (runs / "stopped" / "record.json").write_text("[]")
+    (runs / ".half.json.123").write_text("half of it")
     (folder / "expert.json").write_text("[]")
     (folder / "textworld-games.json").unlink()
     printed, said = run("table-1", "task-statistics", "--from", folder)
     lines = said.splitlines()
-    assert len(lines) == 7 and all(line.startswith("note: ") for line in lines)
+    assert len(lines) == 6 and all(line.startswith("note: ") for line in lines)
     for name, wrong in {
-        "copy.json": "holds the record that is called fast--afk--C.json",
-        "fast--afk--S.json": "is not JSON",
-        "fast--query--C.json": "it has no preset",
+        broken.name: "is not JSON",
+        foreign.name: "it has no config, variant, machine, seeds",
         "notes.txt": "is not JSON",
-        "older": "Is a directory",
+        "stopped/record.json": "it holds no JSON object",
         "expert.json": "it holds no JSON object",
         "textworld-games.json": "No such file",
     }.items():
@@ -117,25 +119,29 @@ def test_what_the_user_got_wrong_is_one_line(
     assert not list(tmp_path.iterdir()), "nothing is left behind"
 
 
+@pytest.mark.slow
 def test_what_is_missing_is_trained_and_shown(
     tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(presets.PRESETS, "tiny", TINY_PRESET)
+    add_tiny_preset(monkeypatch)
     monkeypatch.setattr(study, "FRESH_LEVELS", 8)  # as many as in an evaluation: it is compiled
     records, runs = tmp_path / "records", tmp_path / "runs"
     options = ["--preset", "tiny", "--agent", "query", "--task", "S", "--seed", 24, "--seed", 7]
     command = ["table-1", "--from", records, "--run", "--runs", runs, "--budget", "1K", *options]
     printed, said = run(*command, "--json")
-    assert "waiting" in said and "run 1 of 1: tiny--query--S" in said
-    path = records / "runs" / "tiny--query--S.json"
+    assert "waiting" in said and "run 1 of 1: tiny--query--S--steps=1000--" in said
+    (path,) = (records / "runs").iterdir()
     record = read_record(path)
+    assert path.name == f"{record.name}.json" and record.name.startswith("tiny--query--S--steps=1000--")
     assert record.config["steps"] == 1000 and [seed.seed for seed in record.seeds] == [24, 7]
     assert record.seeds[0].curve["steps"] == [*range(160, 1121, 160)] and record.compile_seconds
     row = json.loads(printed)["items"]["table-1"][0]["rows"][1]
     success = [100 * seed.final["qbabyai/danger"]["success"] for seed in record.seeds]
     assert row["task"] == "S" and row["query"]["values"] == pytest.approx(success)
 
-    agent = load_agent(runs / "tiny--query--S" / "last-7.safetensors")
+    (folder,) = runs.iterdir()
+    assert folder.name == f"{record.name}--seeds-24+7" and read_record(folder / "record.json") == record
+    agent = load_agent(folder / "last-7.safetensors")
     play = play_on(agent, make("qbabyai/danger"), name="it")
     alone = summarise(play_agent(play, agent.network, episodes=8, seed=7))
     fresh = record.seeds[1].fresh["qbabyai/danger"]
@@ -146,11 +152,9 @@ def test_what_is_missing_is_trained_and_shown(
     _, said = run(*command)
     assert "recorded" in said and "run 1" not in said and path.stat().st_mtime_ns == written
 
-    (runs / "tiny--query--S" / "config.json").write_text(
-        json.dumps(replace(agent.config, steps=9999).to_json())
-    )
+    (folder / "config.json").write_text(json.dumps(replace(agent.config, steps=9999).to_json()))
     path.unlink()
     code = app(["reproduce", *map(str, command)], standalone_mode=False)
     said = capsys.readouterr().err
     assert code == 1
-    assert "error: not trained" in said and "holds a run with other settings" in said
+    assert "error: not trained" in said and "holds another run: steps is 9999, not 1000" in said

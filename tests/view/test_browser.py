@@ -9,10 +9,11 @@ from urllib.parse import urlencode
 import pytest
 from PIL import Image
 
-from afk.experiments.by_hand import record_policy
-from afk.experiments.recording import Recording
-from afk.experiments.shelf import SHOWN
-from afk.view.library import play_by_hand
+from afk.envs.registry import task_names
+from afk.episodes.interactive import trace_policy
+from afk.episodes.trace import Trace
+from afk.training.build import play_by_plan
+from afk.training.pretrained import PRETRAINED, SHOWN, pretrained_tasks
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import Browser, Page, expect  # noqa: E402
@@ -49,8 +50,8 @@ def link(address: str, **fields: object) -> str:
     return f"{address}#{urlencode(fields)}"
 
 
-def expert_on(task: str, seed: int) -> Recording:
-    return record_policy(play_by_hand(task), "expert", seed=seed)
+def expert_on(task: str, seed: int) -> Trace:
+    return trace_policy(play_by_plan(task), "expert", seed=seed)
 
 
 def wait_for_steps(page: Page, steps: int) -> None:
@@ -69,10 +70,10 @@ def ask_with_words(page: Page, *words: str) -> None:
     page.locator("#ask").click()
 
 
-def test_the_page_opens_with_a_shipped_agent_which_is_watched_to_success(viewer: str, page: Page) -> None:
+def test_the_page_opens_with_a_pretrained_agent_which_is_watched_to_success(viewer: str, page: Page) -> None:
     page.goto(viewer)
     expect(page.locator("#task")).to_have_value(SHOWN, timeout=PATIENCE)
-    expect(page.locator("#agent")).to_have_value("shipped")
+    expect(page.locator("#agent")).to_have_value(PRETRAINED)
     expect(page.locator("#instruction")).to_contain_text("find", timeout=PATIENCE)
     expect(page.locator("#notebook .focus .note")).to_have_count(1)
     page.keyboard.press("ArrowRight")
@@ -100,12 +101,12 @@ def test_the_page_opens_with_a_shipped_agent_which_is_watched_to_success(viewer:
 
 
 def test_an_expert_is_watched_in_text_and_a_link_shows_the_same_again(viewer: str, page: Page) -> None:
-    recording = expert_on(TEXT, 3)
-    total = len(recording.steps)
+    trace = expert_on(TEXT, 3)
+    total = len(trace.steps)
     page.goto(link(viewer, mode="watch", task=TEXT, agent="expert", seed=3, level=0, step=1))
     wait_for_steps(page, total)
-    expect(page.locator("#lines .asks")).to_have_text(recording.steps[0].said)
-    expect(page.locator("#lines .told")).to_have_text(recording.steps[0].answer)
+    expect(page.locator("#lines .asks")).to_have_text(trace.steps[0].said)
+    expect(page.locator("#lines .answered")).to_have_text(trace.steps[0].answer)
     page.keyboard.press("End")
     expect(page.locator("#did .success")).to_be_visible()
     page.keyboard.press("ArrowLeft")
@@ -119,13 +120,22 @@ def test_an_expert_is_watched_in_text_and_a_link_shows_the_same_again(viewer: st
     assert page.locator("#heads").inner_text().startswith("The expert")
 
 
+def test_a_pretrained_agent_is_offered_just_where_there_is_one(viewer: str, page: Page) -> None:
+    unlearned = next(name for name in task_names() if name not in pretrained_tasks())
+    for task, offered in ((GRID, [PRETRAINED, "expert", "random"]), (unlearned, ["expert", "random"])):
+        page.goto(link(viewer, mode="watch", task=task, agent="expert", seed=0, level=0))
+        expect(page.locator("#agent option")).to_have_text(offered, timeout=PATIENCE)
+        expect(page).to_have_title(f"{task} · AFK", timeout=PATIENCE)
+
+
 def test_the_grid_is_played_by_keyboard_and_by_query_and_given_away(
     viewer: str, page: Page, browser: Browser, tmp_path: Path
 ) -> None:
-    recording = expert_on(GRID, 5)
+    trace = expert_on(GRID, 5)
+    total, answer = len(trace.steps), None
     page.goto(link(viewer, mode="play", task=GRID, seed=5, level=0))
     expect(page.locator("#did")).to_have_text("Your turn.", timeout=PATIENCE)
-    for count, step in enumerate(recording.steps, 1):
+    for count, step in enumerate(trace.steps, 1):
         if count == 2:  # in one's own words
             question = step.said.removeprefix('ask "').removesuffix('"').replace("where ", "Where is the ")
             page.locator("#free-line").fill(f"{question}?")
@@ -137,12 +147,15 @@ def test_the_grid_is_played_by_keyboard_and_by_query_and_given_away(
             page.keyboard.press(KEYS[step.said])
         expect(page.locator("#count")).to_have_text(f"{count} / {count}")
         if step.asks:
-            expect(page.locator("#answer")).to_contain_text(step.answer)
+            answer = f"“{step.answer}”"
+            expect(page.locator("#answer.answered")).to_have_text(answer)
+        elif count < total:
+            expect(page.locator("#answer")).to_contain_text(f"Answered before: {answer}")
     expect(page.locator("#did .success")).to_be_visible()
     expect(page.locator("#ask")).to_be_disabled()
 
-    total, played = len(recording.steps), page.locator("#timeline").inner_text()
-    expect(page).to_have_url(re.compile("_".join(step.said for step in recording.steps[-2:]) + "$"))
+    played = page.locator("#timeline").inner_text()
+    expect(page).to_have_url(re.compile("_".join(step.said for step in trace.steps[-2:]) + "$"))
     page.reload()
     expect(page.locator("#count")).to_have_text(f"{total} / {total}", timeout=PATIENCE)
     assert page.locator("#timeline").inner_text() == played
@@ -169,14 +182,14 @@ def test_the_grid_is_played_by_keyboard_and_by_query_and_given_away(
 
 
 def test_text_is_played_with_completed_commands_and_questions(viewer: str, page: Page) -> None:
-    recording = expert_on(TEXT, 4)
+    trace = expert_on(TEXT, 4)
     page.goto(link(viewer, mode="play", task=TEXT, seed=4, level=0))
     expect(page.locator("#did")).to_have_text("Your turn.", timeout=PATIENCE)
-    for count, step in enumerate(recording.steps, 1):
+    for count, step in enumerate(trace.steps, 1):
         if step.asks:
             function, *name = step.said.removeprefix("ask charlie ").split()
             ask_with_words(page, function, *(["none"] * (2 - len(name))), *name)
-            expect(page.locator("#lines .told").last).to_have_text(step.answer)
+            expect(page.locator("#lines .answered").last).to_have_text(step.answer)
         else:
             offered = page.locator("#completions button").all_inner_texts()
             wanted = next(each for each in offered if each.startswith(step.said))

@@ -12,14 +12,15 @@ import jax
 import pytest
 
 from afk.agents.notebook import Similarity
-from afk.cli_view import view
+from afk.cli.view import view
 from afk.envs.qbabyai.text import draw_map
 from afk.envs.registry import make
-from afk.experiments.by_hand import HandPlay, record_policy
-from afk.experiments.evaluate import draw_level
-from afk.experiments.shelf import SHIPPED, find_agent, save_small
+from afk.episodes.interactive import InteractiveEpisode, trace_policy
+from afk.training.build import play_by_plan
+from afk.training.evaluate import draw_level
+from afk.training.pretrained import PRETRAINED, find_agent, save_small
 from afk.view.episode import Source, find_links
-from afk.view.library import Kept, Library, play_by_hand
+from afk.view.library import Kept, Library
 from afk.view.sessions import Sessions, UnknownSessionError
 
 ROOT = Path(__file__).parents[2]
@@ -50,13 +51,13 @@ def test_only_the_latest_games_are_kept() -> None:
 
 
 def test_a_game_that_is_over_takes_no_more_steps() -> None:
-    recording = record_policy(play_by_hand(GRID), "expert", seed=0)
-    hand = HandPlay(play_by_hand(GRID), seed=0)
-    for step in recording.steps:
-        hand.say(step.said)
-    assert hand.diary.is_over and hand.diary.record().ending == "success"
+    trace = trace_policy(play_by_plan(GRID), "expert", seed=0)
+    game = InteractiveEpisode(play_by_plan(GRID), seed=0)
+    for step in trace.steps:
+        game.say(step.said)
+    assert game.tracer.is_over and game.tracer.record().ending == "success"
     with pytest.raises(ValueError, match="over"):
-        hand.say("left")
+        game.say("left")
 
 
 def test_what_many_ask_for_is_made_once_and_what_fails_is_tried_again() -> None:
@@ -80,8 +81,8 @@ def test_what_many_ask_for_is_made_once_and_what_fails_is_tried_again() -> None:
 
 
 def test_links_join_just_the_notes_that_are_in_one_set() -> None:
-    recording = record_policy(play_by_hand("qbabyai/object-in-box"), "expert", seed=1)
-    for step in recording.steps:
+    trace = trace_policy(play_by_plan("qbabyai/object-in-box"), "expert", seed=1)
+    for step in trace.steps:
         notes = [note for each in step.notebook for note in each]
         owners = [number for number, each in enumerate(step.notebook) for _ in each]
         links = find_links(step.notebook, Similarity(2))  # which this task relates notes by
@@ -95,7 +96,7 @@ def test_links_join_just_the_notes_that_are_in_one_set() -> None:
             for _ in inside:
                 reached |= {note for one, two, _ in links if {one, two} & reached for note in (one, two)}
             assert reached == inside
-    assert max(len(each) for each in recording.steps[-1].notebook) > 2
+    assert max(len(each) for each in trace.steps[-1].notebook) > 2
 
 
 def test_links_take_as_many_shared_words_as_alpha_says() -> None:
@@ -107,7 +108,7 @@ def test_links_take_as_many_shared_words_as_alpha_says() -> None:
 
 
 def test_agents_of_runs_are_listed_and_can_be_chosen(tmp_path: Path, short_texts: None) -> None:
-    agent = find_agent(SHIPPED, (GRID,))
+    agent = find_agent(PRETRAINED, (GRID,))
     save_small(tmp_path / "runs" / "mine" / "best-24.safetensors", agent)
     (tmp_path / "runs" / "broken").mkdir()
     (tmp_path / "runs" / "broken" / "best-1.safetensors").write_bytes(b"nothing")
@@ -115,7 +116,7 @@ def test_agents_of_runs_are_listed_and_can_be_chosen(tmp_path: Path, short_texts
     tasks = [*dict.fromkeys(agent.config.tasks)]
     assert {"name": "mine/best-24", "tasks": tasks} in library.describe()["agents"]
     assert "broken/best-1" not in [agent["name"] for agent in library.describe()["agents"]]
-    assert library.first().agent == SHIPPED
+    assert library.first().agent == PRETRAINED
     chosen = Library(tmp_path / "none", tmp_path / "runs" / "mine")
     assert chosen.first() == Source(agent.config.tasks[0], "mine/best-24", 0, 0)
     assert chosen.check(Source("CS", "mine/best-24", 0, 0)).task == "qbabyai/object-in-box+danger"
@@ -128,7 +129,7 @@ def test_agents_of_runs_are_listed_and_can_be_chosen(tmp_path: Path, short_texts
 
 
 def test_an_agent_that_has_learned_on_is_watched_as_it_is_now(tmp_path: Path, short_texts: None) -> None:
-    agent, path = find_agent(SHIPPED, (GRID,)), tmp_path / "runs" / "mine" / "best-24.safetensors"
+    agent, path = find_agent(PRETRAINED, (GRID,)), tmp_path / "runs" / "mine" / "best-24.safetensors"
     save_small(path, agent)
     library, source = Library(tmp_path / "runs"), Source(GRID, "mine/best-24", 0, 0)
     before = library.record(source)[1]

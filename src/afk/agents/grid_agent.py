@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from afk.agents.agent import Agent, Judgement, Size, Weights
-from afk.agents.encoders import (
+from afk.agents.base import ActionEvaluation, Agent, Size, Weights
+from afk.agents.networks.encoders import (
     VIEW,
     Linear,
     NoteEncoder,
@@ -18,13 +18,12 @@ from afk.agents.encoders import (
     read_notes,
     words_of,
 )
-from afk.agents.fusion import FilmBlock, Recurrence
-from afk.agents.heads import Perceptron, Pointer, entropy, log_probability
+from afk.agents.networks.fusion import FilmBlock, Recurrence
+from afk.agents.networks.heads import Perceptron, Pointer, entropy, log_probability
 from afk.agents.reading import Reading
 from afk.agents.variants import Variant
+from afk.envs.qbabyai.world.cells import ACT, ASK
 from afk.language import NONE, Vocabulary
-
-ACT, ASK = 0, 1  # what the switch chooses
 
 
 class Decision(NamedTuple):
@@ -104,20 +103,22 @@ class GridAgent(Agent):
         decision = self._decide(h_x.reshape(steps * count, -1), h_w, reading)
         return state, jax.tree.map(lambda leaf: leaf.reshape(steps, count, *leaf.shape[1:]), decision)
 
-    def choose(self, thoughts: Decision, key: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def choose(self, output: Decision, key: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Draw ``<switch, physical, func, adj, noun>``, (..., 5) int32; see `Agent`."""
-        action = sample(thoughts, key)
-        return action, joint_log_probability(thoughts, action)
+        action = sample(output, key)
+        return action, joint_log_probability(output, action)
 
-    def judge(self, thoughts: Decision, action: jax.Array, *, pays_for_asking: bool) -> Judgement:
+    def evaluate_actions(
+        self, output: Decision, action: jax.Array, *, pays_for_asking: bool
+    ) -> ActionEvaluation:
         """See `Agent`."""
-        entropies = weighted_entropy(thoughts, pays_for_asking=pays_for_asking)
-        return Judgement(joint_log_probability(thoughts, action), *entropies)
+        entropies = weighted_entropy(output, pays_for_asking=pays_for_asking)
+        return ActionEvaluation(joint_log_probability(output, action), *entropies)
 
-    def weigh(self, thoughts: Decision, action: jax.Array) -> Weights:
+    def weigh(self, output: Decision, action: jax.Array) -> Weights:
         """See `Agent`; the published heads choose apart, whatever the others chose."""
         del action
-        return weights_of(thoughts)
+        return weights_of(output)
 
     def _decide(self, h_x: jax.Array, h_w: jax.Array, reading: Reading) -> Decision:
         """The heads on (n, width) features."""

@@ -1,4 +1,4 @@
-"""The notebook F: what the agent was told, as sets of related notes (paper, sections 3.1 and 3.3).
+"""The notebook F: the answers that the agent got, as sets of related notes (paper, sections 3.1 and 3.3).
 
 A note is one clause of a response without its glue. Notes that resemble each other, directly or through
 other notes, are in one set; the set that holds the instruction is A_0, and the agent reads no other.
@@ -56,7 +56,7 @@ class NoteTaking:
         unknown: sentences, or words in a row, that only a response without knowledge holds; such a response
             is never written.
         breaks: tokens that end a clause; notes leave them out too.
-        clauses: how many clauses of a response are told apart; the last takes whatever follows.
+        clauses: how many clauses of a response are notes of their own; the last takes whatever follows.
         similarity: which notes are related.
         capacity: how many notes a notebook holds, the instruction included. Once it is full nothing more is
             written: sets stay as they are, and nothing grows.
@@ -138,10 +138,10 @@ def write(notebook: Notebook, response: jax.Array, *, rules: NoteTaking) -> tupl
     """
     if response.dtype != notebook.notes.dtype:
         raise ValueError(f"the notebook's tokens are {notebook.notes.dtype}, the response's {response.dtype}")
-    told = ~_is_unknown(response, rules)
+    is_known = ~_is_unknown(response, rules)
     grew = jnp.bool_(False)
     for note in split_clauses(response, rules.clauses, rules):
-        notebook, joined = _add(notebook, note, told & (note[0] != PAD), rules.similarity)
+        notebook, joined = _add(notebook, note, is_known & (note[0] != PAD), rules.similarity)
         grew |= joined == 0
     return notebook, grew
 

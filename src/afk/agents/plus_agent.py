@@ -9,8 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from afk.agents.agent import Agent, Judgement, Size, Weights
-from afk.agents.encoders import (
+from afk.agents.base import ActionEvaluation, Agent, Size, Weights
+from afk.agents.grid_agent import Decision, joint_log_probability, weighted_entropy, weights_of
+from afk.agents.networks.encoders import (
     SYMBOLS,
     VIEW,
     Linear,
@@ -23,14 +24,13 @@ from afk.agents.encoders import (
     symbols_around,
     words_of,
 )
-from afk.agents.fusion import FilmBlock, Recurrence
-from afk.agents.grid_agent import Decision, joint_log_probability, weighted_entropy, weights_of
-from afk.agents.heads import Perceptron
-from afk.agents.products import align, look_up, weigh_rows
+from afk.agents.networks.fusion import FilmBlock, Recurrence
+from afk.agents.networks.heads import Perceptron
+from afk.agents.networks.ops import align, look_up, weigh_rows
+from afk.agents.networks.query_heads import Heard, Pick, QueryHeads
 from afk.agents.reading import Reading
-from afk.agents.speech import Heard, Pick, Speech
 from afk.agents.variants import Variant
-from afk.envs.qbabyai.cells import COLOURS
+from afk.envs.qbabyai.world.cells import COLOURS
 from afk.language import PAD, Vocabulary
 
 # The word for each of the symbols of a cell, where there is one: types as in Minigrid, then colours.
@@ -38,7 +38,7 @@ _TYPE_WORDS = ("", "", "", "zone", "door", "key", "ball", "box", "square", "", "
 SYMBOL_WORDS = (*_TYPE_WORDS, *COLOURS, *[""] * (SYMBOLS - len(_TYPE_WORDS) - len(COLOURS)))
 
 
-class Thoughts(eqx.Module):
+class PolicyOutput(eqx.Module):
     """What actions are drawn from, with leading axes.
 
     Attributes:
@@ -56,7 +56,7 @@ class Thoughts(eqx.Module):
     value: jax.Array
 
 
-class Meeting(eqx.Module):
+class CellNoteAttention(eqx.Module):
     """Cells attend to notes: what is said of what is in a cell.
 
     Attributes:
@@ -106,15 +106,15 @@ class PlusAgent(Agent):
     context: Linear
     symbols: jax.Array
     places: jax.Array
-    meeting: Meeting | None
+    attention: CellNoteAttention | None
     film: list[FilmBlock]
     readout: Linear
     recurrence: Recurrence
     switch: Perceptron
     physical: Perceptron
-    speech: Speech
+    query_heads: QueryHeads
     critic: Perceptron
-    names: bool = eqx.field(static=True)
+    word_embedded_cells: bool = eqx.field(static=True)
     size: Size = eqx.field(static=True)
     vocabulary: Vocabulary = eqx.field(static=True)
 
@@ -123,26 +123,34 @@ class PlusAgent(Agent):
     ) -> None:
         keys = iter(jax.random.split(key, 13))
         width, head = size.width, size.head
-        self.size, self.vocabulary, self.names = size, vocabulary, variant.names
+        self.size, self.vocabulary, self.word_embedded_cells = size, vocabulary, variant.word_embedded_cells
         self.note = NoteEncoder(len(vocabulary.tokens), width, key=next(keys))
         self.notes = SetEncoder(width, key=next(keys))
         self.context = Linear(width, width, key=next(keys), scale=1.0)
         self.symbols = jax.random.normal(next(keys), (SYMBOLS, width)) * 0.5
         self.places = jax.random.normal(next(keys), (VIEW, VIEW, width)) * 0.5
-        meeting_key = next(keys)
-        self.meeting = Meeting(width, key=meeting_key) if variant.meeting else None
+        attention_key = next(keys)
+        attends = variant.cell_note_attention
+        self.attention = CellNoteAttention(width, key=attention_key) if attends else None
         film_keys = jax.random.split(next(keys), size.film_blocks)
         self.film = [FilmBlock(width, kernel=size.kernel, key=each) for each in film_keys]
         self.readout = Linear(VIEW * VIEW * width, width, key=next(keys))
         self.recurrence = Recurrence(width, key=next(keys))
         self.switch = Perceptron(width, head, 2, key=next(keys))
         self.physical = Perceptron(width, head, actions, key=next(keys))
-        self.speech = Speech(variant, width, head, vocabulary, in_turn=variant.turns, key=next(keys))
+        self.query_heads = QueryHeads(
+            variant,
+            width,
+            head,
+            vocabulary,
+            autoregressive=variant.autoregressive_query,
+            key=next(keys),
+        )
         self.critic = Perceptron(width, head, 1, key=next(keys), scale=1.0)
 
     def __call__(
         self, state: jax.Array, seen: jax.Array, reading: Reading, starts: jax.Array
-    ) -> tuple[jax.Array, Thoughts]:
+    ) -> tuple[jax.Array, PolicyOutput]:
         """See `Agent`; the memory is (n, 2, width), and what is seen (steps, n, 7, 7, 4) uint8."""
         steps, count = starts.shape
         image, reading = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (seen, reading))
@@ -154,56 +162,58 @@ class PlusAgent(Agent):
         projected = self.recurrence.inputs(normalise(self.readout(view.reshape(len(view), -1))))
         state, h_x = self.recurrence.remember(state, projected.reshape(steps, count, -1), starts)
         h_x = h_x.reshape(steps * count, -1)
-        thoughts = Thoughts(
+        output = PolicyOutput(
             h_x=h_x,
             heard=Heard(words_of(reading, self.size), h_w),
             switch=jax.nn.log_softmax(self.switch(h_x)),
             physical=jax.nn.log_softmax(self.physical(h_x)),
             value=self.critic(h_x)[:, 0],
         )
-        return state, jax.tree.map(lambda leaf: leaf.reshape(steps, count, *leaf.shape[1:]), thoughts)
+        return state, jax.tree.map(lambda leaf: leaf.reshape(steps, count, *leaf.shape[1:]), output)
 
-    def choose(self, thoughts: Thoughts, key: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def choose(self, output: PolicyOutput, key: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Draw ``<switch, physical, func, adj, noun>``, (..., 5) int32; see `Agent`."""
         switch_key, physical_key, *keys = jax.random.split(key, 5)
-        switch = jax.random.categorical(switch_key, thoughts.switch)
-        physical = jax.random.categorical(physical_key, thoughts.physical)
+        switch = jax.random.categorical(switch_key, output.switch)
+        physical = jax.random.categorical(physical_key, output.physical)
         decision, words = self.decide(
-            thoughts, lambda word, logits: jax.random.categorical(keys[word], logits).astype(jnp.int32)
+            output, lambda word, logits: jax.random.categorical(keys[word], logits).astype(jnp.int32)
         )
         action = jnp.concatenate([jnp.stack([switch, physical], -1).astype(jnp.int32), words], -1)
         return action, joint_log_probability(decision, action)
 
-    def judge(self, thoughts: Thoughts, action: jax.Array, *, pays_for_asking: bool) -> Judgement:
+    def evaluate_actions(
+        self, output: PolicyOutput, action: jax.Array, *, pays_for_asking: bool
+    ) -> ActionEvaluation:
         """See `Agent`."""
         said = action[..., 2:].reshape(-1, 3)
-        decision, _ = self.decide(thoughts, lambda word, _: said[:, word])
+        decision, _ = self.decide(output, lambda word, _: said[:, word])
         entropies = weighted_entropy(decision, pays_for_asking=pays_for_asking)
-        return Judgement(joint_log_probability(decision, action), *entropies)
+        return ActionEvaluation(joint_log_probability(decision, action), *entropies)
 
-    def weigh(self, thoughts: Thoughts, action: jax.Array) -> Weights:
+    def weigh(self, output: PolicyOutput, action: jax.Array) -> Weights:
         """See `Agent`."""
-        return weights_of(self.decide(thoughts, lambda word, _: action[:, 2 + word])[0])
+        return weights_of(self.decide(output, lambda word, _: action[:, 2 + word])[0])
 
-    def decide(self, thoughts: Thoughts, pick: Pick) -> tuple[Decision, jax.Array]:
+    def decide(self, output: PolicyOutput, pick: Pick) -> tuple[Decision, jax.Array]:
         """All heads, those of words given the ones picked before; and ``<func, adj, noun>``: (..., 3)."""
         sayable = jnp.ones(len(self.vocabulary.functions), bool)
-        (function, adjective, noun), words = self.speech(thoughts.h_x, thoughts.heard, sayable, pick)
-        heads = thoughts.switch, thoughts.physical, function, adjective, noun
-        return Decision(*heads, thoughts.value), words
+        (function, adjective, noun), words = self.query_heads(output.h_x, output.heard, sayable, pick)
+        heads = output.switch, output.physical, function, adjective, noun
+        return Decision(*heads, output.value), words
 
     def _look(self, image: jax.Array, reading: Reading, every: jax.Array) -> jax.Array:
         """What is in every cell, where it is, and what the notes say of it: (n, 7, 7, width)."""
         has = symbols_around(image, 1, self.symbols.dtype)
         known = sought = weigh_rows(has, self.symbols)
-        if self.names:
+        if self.word_embedded_cells:
             sought = self._name(image, has)
             known += sought
         known += self.places
-        if self.meeting is not None:
+        if self.attention is not None:
             rows = reading.instruction[:, None, : self.size.instruction_words], reading.notes
             words = jnp.concatenate([self._add_words(each) for each in rows], 1)
-            known += self.meeting(sought, words, every, is_used(reading))
+            known += self.attention(sought, words, every, is_used(reading))
         return jax.nn.relu(known)
 
     def _name(self, image: jax.Array, has: jax.Array) -> jax.Array:

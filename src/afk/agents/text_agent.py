@@ -10,20 +10,28 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from afk.agents.agent import Agent, Judgement, Size, Weights
-from afk.agents.encoders import Linear, NoteEncoder, SetEncoder, around_words, normalise, read_notes, words_of
-from afk.agents.fusion import Recurrence
-from afk.agents.heads import Perceptron, entropy, log_probability
+from afk.agents.base import ActionEvaluation, Agent, Size, Weights
+from afk.agents.networks.encoders import (
+    Linear,
+    NoteEncoder,
+    SetEncoder,
+    around_words,
+    normalise,
+    read_notes,
+    words_of,
+)
+from afk.agents.networks.fusion import Recurrence
+from afk.agents.networks.heads import Perceptron, entropy, log_probability
+from afk.agents.networks.query_heads import Heard, Pick, QueryHeads
 from afk.agents.reading import Reading
-from afk.agents.speech import Heard, Pick, Speech
 from afk.agents.variants import Variant
+from afk.envs.qtextworld.world.words import QUERIES
 from afk.language import PAD, Vocabulary
 
-QUERIES = ("where", "how")  # the function words that ask
 _REPLY, _INVENTORY = 8, 20  # words that are read in order at either end of what is seen
 
 
-class Thoughts(eqx.Module):
+class PolicyOutput(eqx.Module):
     """What commands and questions are drawn from, with leading axes.
 
     Attributes:
@@ -46,7 +54,7 @@ class TextAgent(Agent):
     words: jax.Array
     layers: list[Linear]
     recurrence: Recurrence
-    speech: Speech
+    query_heads: QueryHeads
     critic: Perceptron
     asks: bool = eqx.field(static=True)
     size: Size = eqx.field(static=True)
@@ -63,12 +71,14 @@ class TextAgent(Agent):
         self.words = jax.random.normal(next(keys), (len(vocabulary.tokens), width)) * 0.5
         self.layers = [Linear(4 * width, width, key=next(keys)), Linear(width, width, key=next(keys))]
         self.recurrence = Recurrence(width, key=next(keys))
-        self.speech = Speech(variant, width, size.head, vocabulary, in_turn=True, key=next(keys))
+        self.query_heads = QueryHeads(
+            variant, width, size.head, vocabulary, autoregressive=True, key=next(keys)
+        )
         self.critic = Perceptron(width, size.head, 1, key=next(keys), scale=1.0)
 
     def __call__(
         self, state: jax.Array, seen: jax.Array, reading: Reading, starts: jax.Array
-    ) -> tuple[jax.Array, Thoughts]:
+    ) -> tuple[jax.Array, PolicyOutput]:
         """See `Agent`; the memory is (n, 2, width), and what is seen (steps, n, tokens) uint16."""
         steps, count = starts.shape
         text, reading = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (seen, reading))
@@ -80,30 +90,32 @@ class TextAgent(Agent):
         projected = self.recurrence.inputs(normalise(x)).reshape(steps, count, -1)
         state, h_x = self.recurrence.remember(state, projected, starts)
         h_x = h_x.reshape(steps * count, -1)
-        thoughts = Thoughts(h_x, Heard(words_of(reading, self.size), h_w), self.critic(h_x)[:, 0])
-        return state, jax.tree.map(lambda leaf: leaf.reshape(steps, count, *leaf.shape[1:]), thoughts)
+        output = PolicyOutput(h_x, Heard(words_of(reading, self.size), h_w), self.critic(h_x)[:, 0])
+        return state, jax.tree.map(lambda leaf: leaf.reshape(steps, count, *leaf.shape[1:]), output)
 
-    def choose(self, thoughts: Thoughts, key: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def choose(self, output: PolicyOutput, key: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Draw ``<func, adj, noun>``, (..., 3) int32; see `Agent`."""
         keys = jax.random.split(key, 3)
         logits, action = self.speak(
-            thoughts, lambda word, logits: jax.random.categorical(keys[word], logits).astype(jnp.int32)
+            output, lambda word, logits: jax.random.categorical(keys[word], logits).astype(jnp.int32)
         )
         return action, _joint(logits, action)
 
-    def judge(self, thoughts: Thoughts, action: jax.Array, *, pays_for_asking: bool) -> Judgement:
+    def evaluate_actions(
+        self, output: PolicyOutput, action: jax.Array, *, pays_for_asking: bool
+    ) -> ActionEvaluation:
         """See `Agent`; asking is saying one of two words, and pays no more than saying another."""
         del pays_for_asking
         flat = action.reshape(-1, 3)
-        logits, _ = self.speak(thoughts, lambda word, _: flat[:, word])
+        logits, _ = self.speak(output, lambda word, _: flat[:, word])
         open_to = sum((entropy(each) for each in logits), start=jnp.zeros(action.shape[:-1]))
         asking = jnp.array([word in QUERIES for word in self.vocabulary.functions])
         ask = jnp.where(asking, jnp.exp(logits[0]), 0).sum(-1)
-        return Judgement(_joint(logits, action), _open_choice(ask), open_to)
+        return ActionEvaluation(_joint(logits, action), _open_choice(ask), open_to)
 
-    def weigh(self, thoughts: Thoughts, action: jax.Array) -> Weights:
+    def weigh(self, output: PolicyOutput, action: jax.Array) -> Weights:
         """See `Agent`; asking is saying one of the words that ask."""
-        logits, _ = self.speak(thoughts, lambda word, _: action[:, word])
+        logits, _ = self.speak(output, lambda word, _: action[:, word])
         asking = np.array([word in QUERIES for word in self.vocabulary.functions])
         heads = {"function": logits[0], "adjective": logits[1], "noun": logits[2]}
         return Weights(heads, jnp.exp(logits[0][:, asking]).sum(-1) if self.asks else None)
@@ -118,10 +130,10 @@ class TextAgent(Agent):
         ends = text[:, :_REPLY], jnp.take_along_axis(text, jnp.minimum(ending, text.shape[1] - 1), 1)
         return jnp.concatenate([described, *(self.note(each)[1] for each in ends)], -1)
 
-    def speak(self, thoughts: Thoughts, pick: Pick) -> tuple[tuple[jax.Array, ...], jax.Array]:
-        """The log-probabilities of three words, and the words; see `Speech`."""
+    def speak(self, output: PolicyOutput, pick: Pick) -> tuple[tuple[jax.Array, ...], jax.Array]:
+        """The log-probabilities of three words, and the words; see `QueryHeads`."""
         sayable = jnp.array([self.asks or word not in QUERIES for word in self.vocabulary.functions])
-        return self.speech(thoughts.h_x, thoughts.heard, sayable, pick)
+        return self.query_heads(output.h_x, output.heard, sayable, pick)
 
 
 def _joint(logits: tuple[jax.Array, ...], action: jax.Array) -> jax.Array:

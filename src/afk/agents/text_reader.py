@@ -12,21 +12,28 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from afk.agents.agent import Agent, Size
-from afk.agents.encoders import find_distinct, is_used, words_of
-from afk.agents.noisy import NoisyLinear
-from afk.agents.products import look_up
+from afk.agents.base import Agent, Size
+from afk.agents.networks.encoders import find_distinct, is_used, words_of
+from afk.agents.networks.noisy import NoisyLinear
+from afk.agents.networks.ops import look_up
+from afk.agents.networks.transformer import (
+    HEADS,
+    Aggregator,
+    TextEncoder,
+    by_length,
+    masked_mean,
+    read_by_length,
+)
 from afk.agents.reading import Reading
-from afk.agents.text_agent import QUERIES
-from afk.agents.transformer import HEADS, Aggregator, TextEncoder, by_length, masked_mean, read_by_length
 from afk.agents.variants import Variant
+from afk.envs.qtextworld.world.words import QUERIES
 from afk.language import NONE, Vocabulary
 
 # Something for each of ``<func, adj, noun>``: (..., functions), (..., adjectives) and (..., nouns).
 Words = tuple[jax.Array, jax.Array, jax.Array]
 
 
-class Thoughts(eqx.Module):
+class PolicyOutput(eqx.Module):
     """What commands and questions are valued by, with leading axes.
 
     Attributes:
@@ -105,13 +112,13 @@ class TextReader(Agent):
 
     def __call__(
         self, state: jax.Array, seen: jax.Array, reading: Reading, starts: jax.Array
-    ) -> tuple[jax.Array, Thoughts]:
+    ) -> tuple[jax.Array, PolicyOutput]:
         """See `Agent`; what is seen is (steps, n, tokens) uint16."""
         text, reading = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (seen, reading))
-        thoughts = by_length(partial(self.think, text, reading), text)
-        return state, jax.tree.map(lambda leaf: leaf.reshape(*starts.shape, *leaf.shape[1:]), thoughts)
+        output = by_length(partial(self.think, text, reading), text)
+        return state, jax.tree.map(lambda leaf: leaf.reshape(*starts.shape, *leaf.shape[1:]), output)
 
-    def think(self, text: jax.Array, reading: Reading, mostly_short: bool) -> Thoughts:
+    def think(self, text: jax.Array, reading: Reading, mostly_short: bool) -> PolicyOutput:
         """What it makes of (n, tokens) texts and of what it reads beside them; see `by_length`."""
         h_task, task_mask = self.encoder(reading.instruction[:, : self.size.instruction_words])
         # The instruction v_0 is a note of A_0, too, so that there always is one.
@@ -119,7 +126,7 @@ class TextReader(Agent):
         look = partial(read_by_length, self._look) if mostly_short else self._look
         h_x = look(text, h_task, task_mask, h_s, is_used(reading))
         sayable = self._sayable(reading)
-        return Thoughts(h_x, sayable, best_value(self.heads(h_x, None), sayable))
+        return PolicyOutput(h_x, sayable, best_value(self.heads(h_x, None), sayable))
 
     def _look(
         self, text: jax.Array, h_task: jax.Array, task_mask: jax.Array, h_s: jax.Array, used: jax.Array
@@ -128,13 +135,13 @@ class TextReader(Agent):
         h_obs, mask = self.encoder(text)
         return masked_mean(self.with_notes(self.with_task(h_obs, h_task, task_mask), h_s, used), mask)
 
-    def choose(self, thoughts: Thoughts, key: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def choose(self, output: PolicyOutput, key: jax.Array) -> tuple[jax.Array, jax.Array]:
         """The best ``<func, adj, noun>``, (..., 3) int32, each under noise of its own; see `Agent`."""
-        h_x, shape = thoughts.h_x.reshape(-1, self.size.width), thoughts.value.shape
+        h_x, shape = output.h_x.reshape(-1, self.size.width), output.value.shape
         every = jax.vmap(self.heads)(h_x, jax.random.split(key, len(h_x)))
         values = (each.reshape(*shape, -1) for each in every)
-        best = [jnp.argmax(_only(*each), -1) for each in zip(values, thoughts.sayable, strict=True)]
-        return jnp.stack(best, -1).astype(jnp.int32), jnp.zeros(thoughts.value.shape)
+        best = [jnp.argmax(_only(*each), -1) for each in zip(values, output.sayable, strict=True)]
+        return jnp.stack(best, -1).astype(jnp.int32), jnp.zeros(output.value.shape)
 
     def _note_vectors(self, notes: jax.Array) -> jax.Array:
         """Each of (n, notes, words) notes as the mean over its words: (n, notes, width)."""

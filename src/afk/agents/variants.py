@@ -13,23 +13,24 @@ class Variant:
         notebook: whether it reads A_0; it reads the instruction and the latest response otherwise.
         pointer: whether its query words are pointed to in what it reads; any word can be said otherwise.
         bonus: whether an answer that grows A_0 is rewarded.
-        plus: whether it has the network of `PlusAgent` in Q-BabyAI; the rest is about that network alone.
-        names: whether things are seen as the words that name them.
-        meeting: whether cells attend to the notes.
-        turns: whether the words of a question are chosen in turn, each given those before; apart otherwise.
+        network: the network, see `afk.agents.build`; the rest is about ``plus`` alone, that of `PlusAgent`.
+        word_embedded_cells: whether things are seen as the words that name them.
+        cell_note_attention: whether cells attend to the notes.
+        autoregressive_query: whether the words of a question are chosen one after the other, each given those
+            before; apart otherwise.
     """
 
     asks: bool = True
     notebook: bool = True
     pointer: bool = True
     bonus: bool = True
-    plus: bool = False
-    names: bool = False
-    meeting: bool = False
-    turns: bool = False
+    network: str = "published"
+    word_embedded_cells: bool = False
+    cell_note_attention: bool = False
+    autoregressive_query: bool = False
 
 
-_PLUS = Variant(plus=True, names=True, meeting=True, turns=True)
+_PLUS = Variant(network="plus", word_embedded_cells=True, cell_note_attention=True, autoregressive_query=True)
 VARIANTS = {
     "afk": Variant(),
     "no-query": Variant(asks=False, notebook=False, pointer=False, bonus=False),
@@ -38,9 +39,9 @@ VARIANTS = {
     "afk-no-pointer": Variant(pointer=False),
     "afk-no-bonus": Variant(bonus=False),
     "afk-plus": _PLUS,
-    "afk-plus-no-names": replace(_PLUS, names=False),
-    "afk-plus-no-meeting": replace(_PLUS, meeting=False),
-    "afk-plus-no-turns": replace(_PLUS, turns=False),
+    "afk-plus-no-word-cells": replace(_PLUS, word_embedded_cells=False),
+    "afk-plus-no-cell-attention": replace(_PLUS, cell_note_attention=False),
+    "afk-plus-no-autoregression": replace(_PLUS, autoregressive_query=False),
     "afk-plus-no-bonus": replace(_PLUS, bonus=False),
 }
 
@@ -52,3 +53,10 @@ def find_variant(name: str) -> Variant:
         hint = f"did you mean {near[0]}?" if near else f"it is one of {', '.join(VARIANTS)}"
         raise ValueError(f"unknown agent {name!r}; {hint}")
     return VARIANTS[name]
+
+
+def register_agent(name: str, variant: Variant) -> None:
+    """Make an agent of your own known by its name, for this process."""
+    if name in VARIANTS and VARIANTS[name] != variant:
+        raise ValueError(f"an agent named {name!r} is registered already")
+    VARIANTS[name] = variant

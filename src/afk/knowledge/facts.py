@@ -7,7 +7,7 @@ import jax.numpy as jnp
 ANY = -1  # in a key: whatever word stands there
 UNUSED = -2  # in a key: a row that holds no fact
 
-EVERYWHERE, ON_THE_SPOT, NEVER = 0, 1, 2  # where a fact is told: always; at its place; not at present
+EVERYWHERE, ON_THE_SPOT, NEVER = 0, 1, 2  # where a fact can be asked for: everywhere; at its place; not now
 
 
 class FactTable(eqx.Module):
@@ -37,7 +37,7 @@ def ask(
     Args:
         facts: what is known.
         query: (3,) int, ``<func, adj, noun>``.
-        on_the_spot: () bool, whether facts that are told at one place only are told here.
+        on_the_spot: () bool, whether facts that are known at one place only are known here.
         unknown: (words,) uint8, the answer when nothing matches.
 
     Returns:

@@ -1,12 +1,12 @@
 """A folder of records, as far as it can be read."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from afk.experiments.run_record import RunRecord, is_number, read_object, read_record
 from afk.report.tables import Published
+from afk.studies.record import RunRecord, is_number, read_object, read_record
 
 RUNS = "runs"  # the folder of the records of runs, in a folder of records
 
@@ -16,11 +16,12 @@ class Archive:
     """What a folder of records holds.
 
     Attributes:
-        runs: what was trained.
+        runs: what was trained; of runs of one preset, agent and tasks the one with most seeds, then the one
+            that was trained longest.
         published: the paper's numbers, ``published.json``.
         expert: what the expert did on each task, ``expert.json``, by task.
         games: statistics of the games of Q-TextWorld, ``textworld-games.json``, by task.
-        shipped: what the agents that come with the package did on each, ``shipped.json``, by task.
+        pretrained: what the agents that come with the package did on each, ``pretrained.json``, by task.
         problems: files that cannot be used, and those that are not there; a line each.
     """
 
@@ -28,7 +29,7 @@ class Archive:
     published: dict[str, Any] = field(default_factory=dict)
     expert: dict[str, dict[str, Any]] = field(default_factory=dict)
     games: dict[str, dict[str, Any]] = field(default_factory=dict)
-    shipped: dict[str, dict[str, Any]] = field(default_factory=dict)
+    pretrained: dict[str, dict[str, Any]] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
     def paper(self, *path: str) -> Published | None:
@@ -68,18 +69,27 @@ def read_archive(folder: Path) -> Archive:
             problems.append(str(error))
             return None
 
-    paths = sorted(path for path in (folder / RUNS).glob("*") if not path.name.startswith("."))
+    found = ((folder / RUNS).glob(pattern) for pattern in ("*", "*/record.json"))
+    paths = sorted(path for some in found for path in some if path.is_file() and path.name[0] != ".")
     if not paths:
         problems.append(f"{folder / RUNS} holds no record of a run yet")
     runs = [attempt(read_record, path) for path in paths]
     return Archive(
-        runs=tuple(run for run in runs if run is not None),
+        runs=_choose([run for run in runs if run is not None]),
         published=attempt(_read_published, folder / "published.json") or {},
         expert=attempt(_read_tasks, folder / "expert.json") or {},
         games=attempt(_read_tasks, folder / "textworld-games.json") or {},
-        shipped=attempt(_read_tasks, folder / "shipped.json") or {},
+        pretrained=attempt(_read_tasks, folder / "pretrained.json") or {},
         problems=tuple(problems),
     )
+
+
+def _choose(runs: Sequence[RunRecord]) -> tuple[RunRecord, ...]:
+    """One run for each preset, agent and tasks; see `Archive`."""
+    chosen: dict[tuple[str, str, tuple[str, ...]], RunRecord] = {}
+    for run in sorted(runs, key=lambda run: (len(run.seeds), run.config["steps"])):
+        chosen[run.preset, run.agent, run.tasks] = run
+    return tuple(sorted(chosen.values(), key=lambda run: run.name))
 
 
 def _read_published(path: Path) -> dict[str, Any]:

@@ -4,28 +4,25 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean
 
-from afk.envs.registry import task_named
-from afk.experiments.run_record import RunRecord
 from afk.report.archive import Archive
-from afk.report.choice import (
+from afk.report.columns import (
     ABLATIONS,
-    GRID_TASKS,
     PAPER_AGENTS,
-    TEXT_TASKS,
     Contender,
     contenders,
     final_values,
     find_run,
     is_ablation,
+    pretrained_value,
     provenance,
     published_row,
-    shipped_value,
     titles,
     whole_of,
 )
 from afk.report.tables import Cell, Column, Row, Table, with_averages
+from afk.studies.plan import ABLATED_TASKS, GRID_TASKS, TEXT_TASKS
+from afk.studies.record import RunRecord
 
-ABLATED_TASKS = tuple(map(task_named, ("C", "S", "D", "H", "CH")))
 SOLVED = 90.0  # percent of success from which lengths are compared
 LETTERS = "C: Object in Box, S: Danger, D: Go to Favorite, H: Open Door."
 _HOW = (
@@ -55,7 +52,7 @@ class Comparison:
         better: 1 if more is better, -1 if less is.
         solved_only: whether only agents that solve a task are compared.
         least: the share of the tasks from which on an agent that is not the paper's has a column.
-        with_shipped: whether the agents that come with the package have one.
+        with_pretrained: whether the agents that come with the package have one.
         notes: what a reader has to know.
     """
 
@@ -70,7 +67,7 @@ class Comparison:
     better: int = 1
     solved_only: bool = False
     least: float = 0.0
-    with_shipped: bool = False
+    with_pretrained: bool = False
     notes: tuple[str, ...] = ()
 
 
@@ -83,7 +80,7 @@ def table_1(archive: Archive) -> list[Table]:
         "qbabyai_success",
         PAPER_AGENTS,
         least=0.5,
-        with_shipped=True,
+        with_pretrained=True,
         notes=(
             LETTERS,
             "Paper: its appendix prints the means of level 1 once more, with smaller deviations.",
@@ -105,7 +102,7 @@ def lengths(archive: Archive) -> list[Table]:
         better=-1,
         solved_only=True,
         least=0.5,
-        with_shipped=True,
+        with_pretrained=True,
         notes=(
             LETTERS,
             f"Compared where ours and the paper's succeed in {SOLVED:.0f}% or more: a mistake ends most "
@@ -176,12 +173,12 @@ def _compare(archive: Archive, what: Comparison) -> Table:
     ]
     cells = [[_cell(archive, what, each, task) for task in what.tasks] for each in who]
     notes = [_HOW]
-    if what.with_shipped and set(what.tasks) <= set(archive.shipped):
-        agents = sorted({str(archive.shipped[task].get("agent")) for task in what.tasks})
-        columns.append(Column(f"{', '.join(agents)} (shipped)", shows_paper=False))
+    if what.with_pretrained and set(what.tasks) <= set(archive.pretrained):
+        agents = sorted({str(archive.pretrained[task].get("agent")) for task in what.tasks})
+        columns.append(Column(f"{', '.join(agents)} (pretrained)", shows_paper=False))
         cells.append(
             [
-                shipped_cell(
+                pretrained_cell(
                     archive,
                     task,
                     what.measure,
@@ -192,7 +189,7 @@ def _compare(archive: Archive, what: Comparison) -> Table:
                 for task in what.tasks
             ]
         )
-        notes.append("Shipped: one agent for all tasks, on fresh levels (see `shipped`).")
+        notes.append("Pretrained: one agent for all tasks, on fresh levels (see `pretrained`).")
     if not all(column.shows_paper for column in columns):
         notes.append(_OTHERS)
     notes += [*what.notes, *archive.paper_notes(what.published)]
@@ -220,7 +217,7 @@ def _cell(archive: Archive, what: Comparison, who: Contender, task: str) -> Cell
     )
 
 
-def shipped_cell(
+def pretrained_cell(
     archive: Archive,
     task: str,
     measure: str,
@@ -231,7 +228,7 @@ def shipped_cell(
     digits: int = 1,
 ) -> Cell:
     """What the agent that comes with the package came to on a task; see `Comparison` and `Cell`."""
-    estimate, success = (shipped_value(archive.shipped[task], each) for each in (measure, "success"))
+    estimate, success = (pretrained_value(archive.pretrained[task], each) for each in (measure, "success"))
     solved = _both_solve(archive, task, [success.mean] if success else [], "afk")
     return Cell(
         estimate,

@@ -4,9 +4,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from afk.experiments.run_record import RunRecord
 from afk.report.archive import Archive
-from afk.report.choice import (
+from afk.report.columns import (
     GRID_TASKS,
     PAPER_AGENTS,
     TEXT_TASKS,
@@ -16,6 +15,7 @@ from afk.report.choice import (
     titles,
 )
 from afk.report.tables import Cell, Column, Row, Table
+from afk.studies.record import RunRecord
 
 THRESHOLDS = (0.5, 0.9, 0.99)
 

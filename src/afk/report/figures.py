@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from afk.experiments.run_record import RunRecord, short_name
 from afk.report.archive import Archive
-from afk.report.asking import BINS, histogram_runs, query_shares
-from afk.report.choice import GRID_TASKS, PAPER_AGENTS, published_row
+from afk.report.columns import PAPER_AGENTS, published_row
 from afk.report.curves import panel_title, panels
+from afk.report.queries import BINS, histogram_runs, query_shares
+from afk.studies.plan import GRID_TASKS
+from afk.studies.record import RunRecord, short_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,12 +1,14 @@
 """What the tasks and the games are like, beside the paper's tables 8 and 9."""
 
-from afk.envs.registry import find_grid_task
-from afk.experiments.run_record import is_number
+from afk.envs.qbabyai.levels.tasks import Task as GridTask
+from afk.envs.registry import find_task_of
 from afk.report.archive import Archive, look_up
-from afk.report.choice import GRID_TASKS, TEXT_TASKS, published_row
+from afk.report.columns import published_row
 from afk.report.comparisons import LETTERS
 from afk.report.estimates import Estimate
 from afk.report.tables import Cell, Column, Row, Table
+from afk.studies.plan import GRID_TASKS, TEXT_TASKS
+from afk.studies.record import is_number
 
 # The statistics of a game: in our record, and in the file of the paper's numbers.
 _STATISTICS = {
@@ -22,7 +24,7 @@ def task_statistics(archive: Archive) -> list[Table]:
     """Rooms, good queries and early ends of the tasks of Q-BabyAI, and what the expert needs."""
     rows = []
     for name in GRID_TASKS:
-        task, row = find_grid_task(name), published_row(name)
+        task, row = find_task_of(GridTask, name), published_row(name)
         ours = {
             "good_queries": len(task.questions),
             "rooms": task.plan.rooms,

@@ -4,26 +4,26 @@ A moment holds the world as it is then, the step that led there and what it was 
 and the notebook.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from afk.agents.notebook import Similarity
-from afk.envs.base import Environment
-from afk.envs.qbabyai import cells
-from afk.envs.qbabyai.view import seen_cells
+from afk.envs.core import Environment
+from afk.envs.qbabyai.world import cells
+from afk.envs.qbabyai.world.view import seen_cells
 from afk.envs.qtextworld.commands import possible_commands
-from afk.envs.qtextworld.environment import QTextWorld
-from afk.envs.qtextworld.words import ORACLE, split_text
-from afk.envs.registry import task_named
-from afk.experiments.recorder import Diary
-from afk.experiments.recording import Recording, Step
+from afk.envs.qtextworld.levels.tasks import Task as TextTask
+from afk.envs.qtextworld.world.words import split_text
+from afk.envs.registry import find_task_of, task_named, world_of
+from afk.episodes.trace import Step, Trace
+from afk.episodes.tracer import Tracer
 from afk.language import Vocabulary
-from afk.learn.rollout import Play
+from afk.learning.rollout import Play
 
 Link = tuple[int, int, list[str]]  # two notes and the n-grams that they share
 SHOWN = 6  # how many likeliest choices of a head are sent
@@ -54,43 +54,43 @@ class Source:
         return {"task": self.task, "agent": self.agent, "seed": self.seed, "level": self.level}
 
 
-def describe_recording(source: Source, play: Play, recording: Recording) -> dict[str, Any]:
+def describe_trace(source: Source, play: Play, trace: Trace) -> dict[str, Any]:
     """A whole episode."""
-    steps = recording.steps
-    states = [*(step.state for step in steps), recording.last_state]
-    sights = [*(step.seen for step in steps), recording.last_seen]
-    first = _note_instruction(recording)
+    steps = trace.steps
+    states = [*(step.state for step in steps), trace.last_state]
+    sights = [*(step.seen for step in steps), trace.last_seen]
+    first = _note_instruction(trace)
     moments = [
-        _describe_moment(play, recording.instruction, state, seen, step, step.notebook if step else first)
+        _describe_moment(play, trace.instruction, state, seen, step, step.notebook if step else first)
         for state, seen, step in zip(states, sights, (None, *steps), strict=True)
     ]
-    return _describe_head(source, play, recording.instruction) | {
+    return _describe_head(source, play, trace.instruction) | {
         "moments": moments,
-        "ending": describe_ending(recording),
+        "ending": describe_ending(trace),
     }
 
 
-def describe_diary(source: Source, diary: Diary) -> dict[str, Any]:
+def describe_tracer(source: Source, tracer: Tracer) -> dict[str, Any]:
     """An episode under way, all of it."""
-    if diary.steps:
-        return describe_recording(source, diary.play, diary.record())
-    return _describe_head(source, diary.play, diary.instruction) | {
-        "moments": [describe_now(diary)],
+    if tracer.steps:
+        return describe_trace(source, tracer.play, tracer.record())
+    return _describe_head(source, tracer.play, tracer.instruction) | {
+        "moments": [describe_now(tracer)],
         "ending": None,
     }
 
 
-def describe_now(diary: Diary) -> dict[str, Any]:
+def describe_now(tracer: Tracer) -> dict[str, Any]:
     """The latest moment of an episode under way."""
-    step = diary.steps[-1] if diary.steps else None
-    return _describe_moment(diary.play, diary.instruction, diary.state, diary.seen, step, diary.notebook)
+    step = tracer.steps[-1] if tracer.steps else None
+    return _describe_moment(tracer.play, tracer.instruction, tracer.state, tracer.seen, step, tracer.notebook)
 
 
-def describe_ending(recording: Recording) -> dict[str, str] | None:
+def describe_ending(trace: Trace) -> dict[str, str] | None:
     """How an episode ended and what it amounts to; nothing if it is under way."""
-    if recording.ending == "under way":
+    if trace.ending == "under way":
         return None
-    return {"how": recording.ending, "summary": recording.summary()}
+    return {"how": trace.ending, "summary": trace.summary()}
 
 
 def find_links(sets: Sequence[Sequence[str]], similarity: Similarity) -> list[Link]:
@@ -109,13 +109,13 @@ def _describe_head(source: Source, play: Play, instruction: str) -> dict[str, An
     """What is the same at every moment."""
     env = play.env
     return source.describe() | {
-        "world": "text" if isinstance(env, QTextWorld) else "grid",
+        "world": _FRAMES[env.world].kind,
         "instruction": instruction,
         "reads_notes": play.variant.notebook,
         "n_gram": play.rules.similarity.n,
         "max_steps": env.max_steps,
         "words": _describe_words(env.vocabulary),
-        "address": f"ask {ORACLE} " if isinstance(env, QTextWorld) else "",
+        "address": world_of(env).text.address,
     }
 
 
@@ -126,9 +126,9 @@ def _describe_words(vocabulary: Vocabulary) -> dict[str, list[str]]:
     return {"functions": functions} | {name: list(words) for name, words in classes.items()}
 
 
-def _note_instruction(recording: Recording) -> tuple[tuple[str, ...], ...]:
+def _note_instruction(trace: Trace) -> tuple[tuple[str, ...], ...]:
     """The notebook before the first step: the instruction is the first note of A_0 ever after."""
-    return ((recording.steps[0].notes[0],),)
+    return ((trace.steps[0].notes[0],),)
 
 
 def _describe_moment(
@@ -156,10 +156,23 @@ def _links(sets: tuple[tuple[str, ...], ...], similarity: Similarity) -> list[Li
 def _describe_frame(
     env: Environment[Any], instruction: str, state: Any, seen: Any, step: Step | None
 ) -> dict[str, Any]:
-    """The world: a grid with what is seen of it, or a text with the commands that can be carried out."""
-    if isinstance(env, QTextWorld):
-        _, room = split_text(seen, instruction, step.answer if step else "")
-        return {"room": room, "commands": possible_commands(env.task, state)}
+    """What the page draws of the world."""
+    return _FRAMES[env.world].describe(env, instruction, state, seen, step)
+
+
+def _describe_kitchen(
+    env: Environment[Any], instruction: str, state: Any, seen: Any, step: Step | None
+) -> dict[str, Any]:
+    """A text with the commands that can be carried out."""
+    _, room = split_text(seen, instruction, step.answer if step else "")
+    return {"room": room, "commands": possible_commands(find_task_of(TextTask, env.name), state)}
+
+
+def _describe_grid(
+    env: Environment[Any], instruction: str, state: Any, seen: Any, step: Step | None
+) -> dict[str, Any]:
+    """A grid with what is seen of it."""
+    del env, instruction, step
     kind, colour = divmod(int(state.carrying), 8)
     return {
         "width": state.grid.shape[1],
@@ -169,6 +182,16 @@ def _describe_frame(
         "direction": int(state.direction),
         "carries": f"{cells.COLOURS[colour]} {cells.KIND_WORDS[kind]}" if kind in cells.KIND_WORDS else "",
     }
+
+
+class _Frame(NamedTuple):
+    """How the page shows a world: as what kind of frame, and what is in it."""
+
+    kind: str
+    describe: Callable[[Environment[Any], str, Any, Any, Step | None], dict[str, Any]]
+
+
+_FRAMES = {"qbabyai": _Frame("grid", _describe_grid), "qtextworld": _Frame("text", _describe_kitchen)}
 
 
 def _describe_step(step: Step) -> dict[str, Any]:

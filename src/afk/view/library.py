@@ -1,27 +1,25 @@
-"""Who can be watched: agents that are shipped, checkpoints in the viewer's folders, and plans.
+"""Who can be watched: agents that are pretrained, checkpoints in the viewer's folders, and plans.
 
 Requests name agents by what is listed here, and no path is ever made of a name that came with a request.
 """
 
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
-from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
-from afk.envs.qbabyai.tasks import Task as GridTask
-from afk.envs.registry import Task, find_task, make, task_names
-from afk.experiments import checkpoint
-from afk.experiments.by_hand import record_policy
-from afk.experiments.evaluate import POLICIES
-from afk.experiments.presets import preset
-from afk.experiments.recorder import record_episode
-from afk.experiments.recording import Recording
-from afk.experiments.shelf import SHIPPED, SHOWN, TrainedAgent, find_agent, load_agent, play_on
-from afk.experiments.shelf import shipped_tasks as list_shipped
-from afk.learn.rollout import Play
-from afk.view.episode import Source, describe_recording
+from afk.envs.registry import Task, find_task, make, task_names, world_of
+from afk.episodes.interactive import trace_policy
+from afk.episodes.trace import Trace
+from afk.episodes.tracer import trace_episode
+from afk.learning.rollout import Play
+from afk.training import checkpoint
+from afk.training.build import play_by_plan
+from afk.training.evaluate import POLICIES
+from afk.training.pretrained import PRETRAINED, SHOWN, TrainedAgent, find_agent, load_agent, play_on
+from afk.training.pretrained import pretrained_tasks as list_pretrained
+from afk.view.episode import Source, describe_trace
 
 LEVELS = 100  # of each seed
 _KEPT_EPISODES, _KEPT_AGENTS = 64, 16
@@ -65,7 +63,7 @@ class Library:
             chosen: a run's folder or a checkpoint to open with.
         """
         self._runs, self._chosen = runs, chosen
-        self._episodes: Kept[tuple[Play, Recording]] = Kept(_KEPT_EPISODES)
+        self._episodes: Kept[tuple[Play, Trace]] = Kept(_KEPT_EPISODES)
         self._agents: Kept[TrainedAgent] = Kept(_KEPT_AGENTS)
         if chosen is not None and not _checkpoints_at(chosen):
             raise ValueError(
@@ -74,7 +72,7 @@ class Library:
 
     def describe(self) -> dict[str, Any]:
         """All that there is to choose from, and what to open with."""
-        agents: list[dict[str, Any]] = [{"name": SHIPPED, "tasks": list_shipped()}]
+        agents: list[dict[str, Any]] = [{"name": PRETRAINED, "tasks": list_pretrained()}]
         for name, path in self._checkpoints().items():
             agents.append({"name": name, "tasks": _tasks_of(path)})
         agents += [{"name": name, "tasks": None} for name in POLICIES]
@@ -82,11 +80,11 @@ class Library:
         return {"tasks": tasks, "agents": agents, "levels": LEVELS, "first": self.first().describe()}
 
     def first(self) -> Source:
-        """What the page opens with: the chosen agent, or else one that is shipped."""
+        """What the page opens with: the chosen agent, or else one that is pretrained."""
         if self._chosen is not None:
             name, path = next(iter(_checkpoints_at(self._chosen).items()))
             return Source(_tasks_of(path)[0], name, 0, 0)
-        return Source(SHOWN, SHIPPED, 0, 0)
+        return Source(SHOWN, PRETRAINED, 0, 0)
 
     def check(self, source: Source, *, by_hand: bool = False) -> Source:
         """A source that can be played; a ValueError that names what is wrong otherwise."""
@@ -94,14 +92,14 @@ class Library:
             raise ValueError(f"the seed is a number from 0 to {2**32 - 1}, not {source.seed}")
         if not 0 <= source.level < LEVELS:
             raise ValueError(f"the level is a number from 0 to {LEVELS - 1}, not {source.level}")
-        if not by_hand and source.agent not in (SHIPPED, *POLICIES, *self._checkpoints()):
+        if not by_hand and source.agent not in (PRETRAINED, *POLICIES, *self._checkpoints()):
             raise ValueError(
-                f"there is no agent {source.agent[:80]!r} here; choose {SHIPPED}, "
+                f"there is no agent {source.agent[:80]!r} here; choose {PRETRAINED}, "
                 f"{', '.join((*self._checkpoints(), *POLICIES))}"
             )
         return source
 
-    def record(self, source: Source) -> tuple[Play, Recording]:
+    def record(self, source: Source) -> tuple[Play, Trace]:
         """An episode, played unless it was before."""
         path = self._checkpoints().get(self.check(source).agent)
         key = source, None if path is None else _written(path)
@@ -109,22 +107,22 @@ class Library:
 
     def describe_episode(self, source: Source) -> dict[str, Any]:
         """An episode for the page."""
-        return describe_recording(source, *self.record(source))
+        return describe_trace(source, *self.record(source))
 
-    def _play(self, source: Source) -> tuple[Play, Recording]:
+    def _play(self, source: Source) -> tuple[Play, Trace]:
         where = {"seed": source.seed, "level": source.level}
         if source.agent in POLICIES:
-            play = play_by_hand(source.task)
-            return play, record_policy(play, source.agent, **where)
+            play = play_by_plan(source.task)
+            return play, trace_policy(play, source.agent, **where)
         agent = self._find(source)
         play = play_on(agent, make(source.task), name=source.agent)
-        return play, record_episode(play, agent.network, **where)
+        return play, trace_episode(play, agent.network, **where)
 
     def _find(self, source: Source) -> TrainedAgent:
         """The agent of a source; a checkpoint is read again when it has changed."""
-        if source.agent == SHIPPED:
-            key = (SHIPPED, source.task)
-            return self._agents.get(key, lambda: find_agent(SHIPPED, (source.task,)))
+        if source.agent == PRETRAINED:
+            key = (PRETRAINED, source.task)
+            return self._agents.get(key, lambda: find_agent(PRETRAINED, (source.task,)))
         path = self._checkpoints()[source.agent]
         return self._agents.get((path, _written(path)), lambda: load_agent(path))
 
@@ -143,11 +141,6 @@ def _written(path: Path) -> int:
     return path.stat().st_mtime_ns
 
 
-def play_by_hand(task: str) -> Play:
-    """A task as a person or a plan plays it, with a notebook like the agent's."""
-    return replace(preset("laptop", [task]).play, env=make(task))
-
-
 def _checkpoints_at(path: Path) -> dict[str, Path]:
     """A checkpoint, or the best agents of a run's folder, by names such as ``box/best-24``."""
     paths = sorted(path.glob("best-*.safetensors")) if path.is_dir() else [path]
@@ -163,6 +156,5 @@ def _tasks_of(path: Path) -> list[str]:
 
 
 def _describe_task(task: Task) -> dict[str, Any]:
-    is_grid = isinstance(task, GridTask)
-    title = task.title if is_grid else task.name.partition("/")[2].replace("-", " ").capitalize()
-    return {"name": task.name, "world": "Q-BabyAI" if is_grid else "Q-TextWorld", "title": title}
+    title = getattr(task, "title", "") or task.name.partition("/")[2].replace("-", " ").capitalize()
+    return {"name": task.name, "world": world_of(task).title, "title": title}

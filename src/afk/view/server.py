@@ -22,7 +22,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from afk.experiments.recording import Recording
+from afk.episodes.trace import Trace
 from afk.view.episode import Source
 from afk.view.guard import Guard, as_error, read_object, say_mistake, say_refusal, say_status
 from afk.view.library import Library
@@ -105,7 +105,7 @@ class Viewer:
         kind: str,
         source: Source,
         describe: Callable[[], dict[str, Any]],
-        record: Callable[[], Recording],
+        record: Callable[[], Trace],
     ) -> Response:
         """An episode as one file, HTML or GIF."""
         if kind not in ("html", "gif"):
@@ -120,11 +120,11 @@ class Viewer:
         return Response(content, media_type={"html": "text/html", "gif": "image/gif"}[kind], headers=headers)
 
 
-def _draw(recording: Recording) -> bytes:
+def _draw(trace: Trace) -> bytes:
     """An episode as a GIF; what draws it takes long to import."""
-    from afk.experiments.picture import draw_gif
+    from afk.episodes.gif import draw_gif
 
-    return draw_gif(recording)
+    return draw_gif(trace)
 
 
 def make_app(
@@ -176,7 +176,7 @@ def serve(library: Library, *, host: str, port: int, announce: Callable[[str], N
         library: tasks and agents.
         host: the address to listen at.
         port: the port; any that is free if 0.
-        announce: is told where the page is.
+        announce: is given the address of the page.
     """
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
-from afk.experiments.by_hand import HandPlay
-from afk.experiments.recording import Recording
-from afk.view.episode import Source, describe_diary, describe_ending, describe_now
-from afk.view.library import play_by_hand
+from afk.episodes.interactive import InteractiveEpisode
+from afk.episodes.trace import Trace
+from afk.training.build import play_by_plan
+from afk.view.episode import Source, describe_ending, describe_now, describe_tracer
 
 MOST_SESSIONS = 64
 LONGEST_LINE = 200  # characters of a command or a question
@@ -24,25 +24,25 @@ class Session:
     """Somebody's episode; the lock keeps steps one after the other."""
 
     source: Source
-    hand: HandPlay
+    game: InteractiveEpisode
     lock: Lock = field(default_factory=Lock)
 
     def say(self, line: str) -> dict[str, Any]:
         """Carry out a line, and tell what came of it."""
         with self.lock:
-            self.hand.say(_check_line(line))
-            diary = self.hand.diary
-            return {"moment": describe_now(diary), "ending": describe_ending(diary.record())}
+            self.game.say(_check_line(line))
+            tracer = self.game.tracer
+            return {"moment": describe_now(tracer), "ending": describe_ending(tracer.record())}
 
     def describe(self) -> dict[str, Any]:
         """The whole episode so far."""
         with self.lock:
-            return describe_diary(self.source, self.hand.diary)
+            return describe_tracer(self.source, self.game.tracer)
 
-    def record(self) -> Recording:
-        """The same as a recording."""
+    def record(self) -> Trace:
+        """The same as a trace."""
         with self.lock:
-            return self.hand.diary.record()
+            return self.game.tracer.record()
 
 
 class Sessions:
@@ -60,10 +60,10 @@ class Sessions:
 
     def start(self, source: Source, lines: Sequence[str] = ()) -> tuple[str, Session]:
         """Begin an episode and carry some lines out; returns a name that nobody can guess as well."""
-        hand = HandPlay(play_by_hand(source.task), seed=source.seed, level=source.level)
+        game = InteractiveEpisode(play_by_plan(source.task), seed=source.seed, level=source.level)
         for line in lines:
-            hand.say(_check_line(line))
-        name, session = secrets.token_urlsafe(16), Session(source, hand)
+            game.say(_check_line(line))
+        name, session = secrets.token_urlsafe(16), Session(source, game)
         with self._lock:
             self._sessions[name] = session
             while len(self._sessions) > self._most:

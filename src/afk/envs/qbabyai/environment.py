@@ -5,13 +5,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from afk.envs.base import Environment, Tally, TimeStep
-from afk.envs.qbabyai import cells, dynamics, starts
-from afk.envs.qbabyai.state import Observation, State
-from afk.envs.qbabyai.tasks import Task
-from afk.envs.qbabyai.view import look
-from afk.envs.qbabyai.words import MISSION_LENGTH, SILENCE, VOCABULARY
-from afk.knowledge.facts import UNUSED, ask
+from afk.envs.core import Environment, EpisodeStats, TimeStep
+from afk.envs.qbabyai.levels.tasks import Task
+from afk.envs.qbabyai.world import cells, dynamics
+from afk.envs.qbabyai.world.state import Observation, State
+from afk.envs.qbabyai.world.view import look
+from afk.envs.qbabyai.world.words import MISSION_LENGTH, SILENCE, VOCABULARY
+from afk.knowledge.facts import UNUSED
 
 
 class GridWorld(Environment[State]):
@@ -24,8 +24,7 @@ class GridWorld(Environment[State]):
     """
 
     vocabulary = VOCABULARY
-    glue, breaks, clauses = ("is", "in"), (",",), 2
-    no_answer = ("i dont know",)
+    world = "qbabyai"
     sentence_length = MISSION_LENGTH
     action_sizes = (
         *(2, len(cells.ACTIONS)),
@@ -44,33 +43,12 @@ class GridWorld(Environment[State]):
     def __hash__(self) -> int:
         return hash(self._identity)
 
-    def scatter(self, state: State, key: jax.Array) -> State:
-        """The same level with the agent elsewhere; see `afk.envs.qbabyai.starts.scatter`."""
-        return starts.scatter(state, key)
-
-    def mislead(self, state: State, key: jax.Array) -> State:
-        """The same level with the wrong key in hand; see `afk.envs.qbabyai.starts.mislead`."""
-        return starts.mislead(state, key)
-
-    def clutter(self, state: State, key: jax.Array) -> State:
-        """The same level with harmless tiles; see `afk.envs.qbabyai.starts.clutter`."""
-        return starts.clutter(state, key)
-
-    def tell(self, state: State) -> jax.Array:
-        """The answers to Q_t, wherever they are told: (8, 12) uint8."""
-
-        def answer(query: jax.Array) -> jax.Array:
-            answer, known = ask(state.facts, query, on_the_spot=jnp.bool_(True), unknown=jnp.asarray(SILENCE))
-            return jnp.where(known & (query[0] != UNUSED), answer, SILENCE)
-
-        return jax.vmap(answer)(state.level.good_queries)
-
     def observe(self, state: State) -> Observation:
         """What the agent sees before it has asked anything."""
         return Observation(look(state), state.level.mission, jnp.asarray(SILENCE))
 
     def step(self, state: State, action: jax.Array) -> tuple[State, TimeStep]:
-        """Act or ask; see `afk.envs.qbabyai.dynamics.step`."""
+        """Act or ask; see `afk.envs.qbabyai.world.dynamics.step`."""
         state, outcome = dynamics.step(state, action)
         return state, TimeStep(
             observation=Observation(look(state), state.level.mission, outcome.response),
@@ -78,7 +56,7 @@ class GridWorld(Environment[State]):
             terminated=outcome.success | outcome.failure,
             truncated=outcome.timeout,
             success=outcome.success,
-            tally=Tally(
+            stats=EpisodeStats(
                 steps=state.step,
                 queries=state.queries,
                 good=state.asked.sum(),

@@ -13,9 +13,10 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from afk.envs.qbabyai import cells
-from afk.envs.qbabyai.state import FACE, OPEN_BOX, STAND_ON, UNLOCK, State
-from afk.envs.qbabyai.words import VOCABULARY, WHERE
+from afk.envs.qbabyai.world import cells
+from afk.envs.qbabyai.world.goals import GOALS, Goal
+from afk.envs.qbabyai.world.state import State
+from afk.envs.qbabyai.world.words import VOCABULARY, WHERE
 from afk.knowledge.facts import ANY, UNUSED
 
 # What is still to be done: ask which key fits, take it, open a lock, reach the target.
@@ -73,6 +74,11 @@ class _Level:
     @cached_property
     def locked(self) -> set[int]:
         return {cell for cell, code in enumerate(self.codes) if code >> 3 == cells.LOCKED_DOOR}
+
+    @cached_property
+    def goal(self) -> Goal:
+        """What counts as success."""
+        return GOALS[int(self.state.level.goal)]
 
     @cached_property
     def key_cell(self) -> int:
@@ -145,40 +151,42 @@ class _Level:
                 found.append((cells.TOGGLE, self._open(node, front)))
         elif self.walkable[front]:
             found.append((cells.FORWARD, self._arrive(front, direction, phase, opened)))
-        if phase == _REACH and self.state.level.goal == OPEN_BOX and front == self.target_cell:
-            found.append((cells.TOGGLE, _Node(pose, _DONE, opened)))
+        goal = self.goal
+        if (
+            phase == _REACH
+            and goal.place == "facing"
+            and goal.action is not None
+            and front == self.target_cell
+        ):
+            found.append((goal.action, _Node(pose, _DONE, opened)))
         return found
 
     def _open(self, node: _Node, door: int) -> _Node:
         """Where opening a door leads."""
         phase = node.phase
         if door in self.locked:
-            phase = _DONE if self.state.level.goal == UNLOCK else _REACH
+            phase = _DONE if self.goal.place == "lock" else _REACH
         return _Node(node.pose, phase, node.opened | {door})
 
     def _arrive(self, cell: int, direction: int, phase: int, opened: frozenset[int]) -> _Node:
         """The node of a pose; being there may be success already."""
-        goal, front = self.state.level.goal, cell + self.steps[direction]
-        arrived = (goal == STAND_ON and cell == self.target_cell) or (
-            goal == FACE and front == self.target_cell
-        )
-        return _Node(cell * 4 + direction, _DONE if arrived and phase == _REACH else phase, opened)
+        spots = {"on": cell, "facing": cell + self.steps[direction]}
+        waits = phase == _REACH and self.goal.action is None
+        arrived = waits and spots.get(self.goal.place) == self.target_cell
+        return _Node(cell * 4 + direction, _DONE if arrived else phase, opened)
 
     def _is_beside_lock(self, cell: int) -> bool:
         return any(cell + step in self.locked for step in self.steps)
 
     def _estimates(self, phase: int) -> dict[int, dict[int, int]]:
         """For each phase, the steps left from each pose if all doors that are not locked stood open."""
-        goal = self.state.level.goal
+        goal = self.goal
         at_locks = [pose for door in self.locked for pose in self._facing(door)]
-        if goal == UNLOCK:
+        if goal.place == "lock":
             estimates = {_REACH: dict.fromkeys(at_locks, 0)}
-        elif goal == STAND_ON:
-            estimates = {
-                _REACH: self._distances(dict.fromkeys(_poses(self.target_cell), 0), through_locks=True)
-            }
         else:
-            ends = dict.fromkeys(self._facing(self.target_cell), int(goal == OPEN_BOX))
+            poses = _poses(self.target_cell) if goal.place == "on" else self._facing(self.target_cell)
+            ends = dict.fromkeys(poses, int(goal.action is not None))
             estimates = {_REACH: self._distances(ends, through_locks=True)}
         if phase == _ASK:
             beside = {

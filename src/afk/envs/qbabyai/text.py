@@ -7,10 +7,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from afk.envs.qbabyai import cells
-from afk.envs.qbabyai.state import Observation, State, room_of
-from afk.envs.qbabyai.view import AGENT_COLUMN, AGENT_ROW, VIEW
-from afk.envs.qbabyai.words import VOCABULARY
+from afk.envs.qbabyai.world import cells
+from afk.envs.qbabyai.world.state import Observation, State, room_of
+from afk.envs.qbabyai.world.view import AGENT_COLUMN, AGENT_ROW, VIEW
+from afk.envs.qbabyai.world.words import VOCABULARY
 from afk.language import Query
 
 _SKIPPED = ("ask", "is", "the", "s")  # what a question may have beside its three words
@@ -47,7 +47,7 @@ def read_action(text: str) -> np.ndarray:
 
 
 def describe_observation(observation: Observation) -> str:
-    """What the agent sees, carries and has just been told, in sentences relative to it."""
+    """What the agent sees, carries and has just been answered, in sentences relative to it."""
     kinds, colours, states, directions = np.moveaxis(np.asarray(observation.image, int), -1, 0)
     lines = [f"Your task: {VOCABULARY.decode(observation.mission)}."]
     lines.append(f"You face {cells.DIRECTION_WORDS[directions[0, 0]]}. {_view_ahead(kinds, states)}")

@@ -5,10 +5,10 @@ import re
 import jax
 import numpy as np
 
-from afk.envs.qtextworld import words
-from afk.envs.qtextworld.state import NEVER, UNUSED, State, can_be_seen, has_knife
-from afk.envs.qtextworld.tasks import Task
-from afk.envs.qtextworld.things import HEATS, IS_CONTAINER, PIECES, THINGS
+from afk.envs.qtextworld.levels.tasks import Task
+from afk.envs.qtextworld.world import words
+from afk.envs.qtextworld.world.state import NEVER, UNUSED, State, can_be_seen, has_knife
+from afk.envs.qtextworld.world.things import HEATS, IS_CONTAINER, PIECES, THINGS
 from afk.language import NONE
 
 _ADDRESS = f"ask {words.ORACLE.lower()} "

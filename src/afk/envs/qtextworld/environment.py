@@ -6,13 +6,14 @@ from functools import lru_cache
 import jax
 import jax.numpy as jnp
 
-from afk.envs.base import Environment, Tally, TimeStep
-from afk.envs.qtextworld import dynamics, oracle, sampler, starts, text, words
-from afk.envs.qtextworld.bank import Bank, load_bank
-from afk.envs.qtextworld.state import Observation, State
-from afk.envs.qtextworld.tasks import Task
-from afk.envs.qtextworld.things import KNIFE
-from afk.envs.qtextworld.words import (
+from afk.envs.core import Environment, EpisodeStats, TimeStep
+from afk.envs.qtextworld.levels import sampler
+from afk.envs.qtextworld.levels.bank import Bank, load_bank
+from afk.envs.qtextworld.levels.tasks import Task
+from afk.envs.qtextworld.world import dynamics, text
+from afk.envs.qtextworld.world.state import Observation, State
+from afk.envs.qtextworld.world.things import KNIFE
+from afk.envs.qtextworld.world.words import (
     ADJECTIVES,
     FUNCTIONS,
     MISSION_LENGTH,
@@ -37,11 +38,11 @@ class CookingGames(Environment[State]):
         tasks: what its games are drawn from.
         bank: the texts of its descriptions.
         book: all that can be said, numbered by the vocabulary.
+        most_ingredients: how many a game of any of its tasks has at most.
+        may_prepare: whether one of its tasks has ingredients prepared.
     """
 
-    glue = ("the", "a", "some", "is", "are", "in", "on", "to", "be", "and", "needs", "you", "have")
-    breaks, clauses = (".", ",", "!"), 2  # what a recipe wants, and what to use for it
-    no_answer = ("you won't find any", "cannot be cut nor cooked")
+    world = "qtextworld"
     sentence_length = MISSION_LENGTH
 
     def __init__(self, *tasks: Task, bank: Bank | None = None, beside: Sequence[Task] = ()) -> None:
@@ -53,8 +54,8 @@ class CookingGames(Environment[State]):
         self.vocabulary, self.book = _make_language(self.bank, any(task.cook for task in every))
         self.action_sizes = (max(len(task.functions) for task in every), len(ADJECTIVES), len(NOUNS))
         self._text_length = max(task.text_length for task in every)
-        self._ingredients = max(task.ingredients for task in every)
-        self._may_prepare = any(task.prepares for task in every)
+        self.most_ingredients = max(task.ingredients for task in every)
+        self.may_prepare = any(task.prepares for task in every)
         self._identity = (tasks, frozenset(beside), self.bank)
 
     def __eq__(self, other: object) -> bool:
@@ -62,26 +63,6 @@ class CookingGames(Environment[State]):
 
     def __hash__(self) -> int:
         return hash(self._identity)
-
-    def scatter(self, state: State, key: jax.Array) -> State:
-        """The same game begun in the middle; see `afk.envs.qtextworld.starts.scatter`."""
-        return starts.scatter(state, key)
-
-    def tell(self, state: State) -> jax.Array:
-        """Where each ingredient is, and how it is prepared: (2 * ingredients, 32) uint16, padded."""
-        game = state.game
-        ingredients = jnp.argsort(~game.is_ingredient)[: self._ingredients]
-
-        def answer(slot: jax.Array, function: jax.Array) -> jax.Array:
-            command = jnp.concatenate([function[None], jnp.asarray(words.NAME_WORDS)[game.things[slot]]])
-            named = oracle.find(game, command[1:])
-            is_good = game.is_ingredient[slot] & ((function == words.WHERE) | game.prepares)
-            spans = oracle.answer(self.book, state, command, named) * is_good
-            return text.say(self.book, spans, RESPONSE_LENGTH)
-
-        functions = jnp.array([words.WHERE, words.HOW][: 1 + self._may_prepare])
-        told = jax.vmap(jax.vmap(answer, (0, None)), (None, 0))(ingredients, functions)
-        return told.reshape(-1, RESPONSE_LENGTH)
 
     def observe(self, state: State) -> Observation:
         """What the agent sees before it has done anything."""
@@ -93,7 +74,7 @@ class CookingGames(Environment[State]):
         )
 
     def step(self, state: State, action: jax.Array) -> tuple[State, TimeStep]:
-        """Act or ask; see `afk.envs.qtextworld.dynamics.step`."""
+        """Act or ask; see `afk.envs.qtextworld.world.dynamics.step`."""
         command = action + jnp.array([len(FUNCTIONS) - self.action_sizes[0], 0, 0])
         state, outcome = dynamics.step(self.book, state, command)
         response = text.say(self.book, outcome.feedback * outcome.is_query, RESPONSE_LENGTH)
@@ -108,14 +89,14 @@ class CookingGames(Environment[State]):
             terminated=is_over,
             truncated=(state.step >= self.max_steps) & ~is_over,
             success=outcome.success,
-            tally=self._tally(state),
+            stats=self._stats(state),
         )
 
-    def _tally(self, state: State) -> Tally:
+    def _stats(self, state: State) -> EpisodeStats:
         """The episode's counts; Q_t is where and how for ingredients, and where for a knife to be found."""
         game, (where, how) = state.game, state.asked
         good = where & (game.is_ingredient | ((game.things == KNIFE) & game.finds_knife))
-        return Tally(
+        return EpisodeStats(
             steps=state.step,
             queries=state.queries,
             good=good.sum() + (how & game.is_ingredient & game.prepares).sum(),

@@ -7,15 +7,16 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from afk.envs.base import TimeStep
-from afk.envs.qtextworld import solver, words
+from afk.envs.core import TimeStep
+from afk.envs.qtextworld import solver
 from afk.envs.qtextworld.commands import possible_commands, read_command, write_command
 from afk.envs.qtextworld.environment import QTextWorld
-from afk.envs.qtextworld.maker import export_games, make_game
+from afk.envs.qtextworld.levels.maker import export_games, make_game
+from afk.envs.qtextworld.levels.tasks import Task
 from afk.envs.qtextworld.reference import Reference, Step
-from afk.envs.qtextworld.state import Observation, State
-from afk.envs.qtextworld.tasks import Task
-from afk.envs.qtextworld.things import PIECES, THINGS
+from afk.envs.qtextworld.world import words
+from afk.envs.qtextworld.world.state import Observation, State
+from afk.envs.qtextworld.world.things import PIECES, THINGS
 from afk.language import NONE
 
 Player = Callable[[QTextWorld, State, Reference, np.random.Generator], np.ndarray]

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 
-from afk.envs.qtextworld import words
 from afk.envs.qtextworld.commands import read_command, write_command
-from afk.envs.qtextworld.grammar import judge, render, textworld
-from afk.envs.qtextworld.maker import number_of, recipe_of, room_of, states_of
-from afk.envs.qtextworld.state import Observation
-from afk.envs.qtextworld.tasks import Task
-from afk.envs.qtextworld.things import HEATS
+from afk.envs.qtextworld.levels.grammar import evaluate_actions, render, textworld
+from afk.envs.qtextworld.levels.maker import number_of, recipe_of, room_of, states_of
+from afk.envs.qtextworld.levels.tasks import Task
+from afk.envs.qtextworld.world import words
+from afk.envs.qtextworld.world.state import Observation
+from afk.envs.qtextworld.world.things import HEATS
 from afk.language import Vocabulary
 
 
@@ -121,7 +121,7 @@ class Reference:
         is_open = {fact.names[0] for fact in self._state["_facts"] if fact.name == "open"}
 
         def is_true(condition: str) -> bool:
-            return judge(
+            return evaluate_actions(
                 condition,
                 is_open=lambda piece: piece in is_open,
                 holds=lambda piece: bool(self._held_by(piece)),

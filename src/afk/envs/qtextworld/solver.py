@@ -1,7 +1,7 @@
 """The expert: asks where, opens, takes, asks how, cuts and cooks, one ingredient after the other.
 
 It is a function of the state, but does not act on what it could not know: no container is opened and nothing
-is taken or prepared before the oracle was asked about it, and the names it uses were told.
+is taken or prepared before the oracle was asked about it, and the names it uses were said.
 """
 
 from functools import partial
@@ -9,11 +9,11 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 
-from afk.envs.qtextworld import words
 from afk.envs.qtextworld.environment import CookingGames
-from afk.envs.qtextworld.state import State, can_be_seen, has_knife, held
-from afk.envs.qtextworld.tasks import Task
-from afk.envs.qtextworld.things import KNIFE, THINGS
+from afk.envs.qtextworld.levels.tasks import Task
+from afk.envs.qtextworld.world import words
+from afk.envs.qtextworld.world.state import State, can_be_seen, has_knife, held
+from afk.envs.qtextworld.world.things import KNIFE, THINGS
 
 
 def act(task: Task, state: State) -> jax.Array:

@@ -184,7 +184,7 @@ async function save(kind) {
 function agentsFor(task) {
   const world = (name) => name.split("/")[0];
   const able = about.agents.filter(({ name, tasks }) =>
-    tasks === null || tasks.includes(task) || (name !== "shipped" && tasks.some((each) => world(each) === world(task))));
+    tasks === null || tasks.includes(task) || (name !== "pretrained" && tasks.some((each) => world(each) === world(task))));
   const trained = ({ tasks }) => tasks === null || tasks.includes(task);
   return able.map((agent) => [agent.name, trained(agent) ? agent.name : `${agent.name} (trained elsewhere)`]);
 }

@@ -22,11 +22,11 @@ export function showNow(episode, index) {
   did.replaceChildren(make("span", { className: "number" }, `${step.number}`), step.said);
   if (step.asks) {
     answer.textContent = `“${step.answer}”`;
-    answer.classList.add("told");
+    answer.classList.add("answered");
   } else {
     const said = [step.news, frame.carries ? `Carries a ${frame.carries}.` : ""].filter(Boolean);
     if (!isLast && step.reward) said.push(`Reward ${step.reward.toFixed(2)}.`);
-    if (!step.news) said.push(lastTold(episode, index));
+    if (!step.news) said.push(lastAnswer(episode, index));
     answer.textContent = said.filter(Boolean).join(" ");
     answer.classList.add(step.news ? "news" : "quiet");
   }
@@ -37,9 +37,9 @@ export function showNow(episode, index) {
   }
 }
 
-function lastTold(episode, index) {
-  const told = episode.moments.slice(1, index + 1).findLast(({ step }) => step.asks);
-  return told ? `Told before: “${told.step.answer}”` : "";
+function lastAnswer(episode, index) {
+  const asked = episode.moments.slice(1, index + 1).findLast(({ step }) => step.asks);
+  return asked ? `Answered before: “${asked.step.answer}”` : "";
 }
 
 // Where nothing was weighed there is room for all that was asked.

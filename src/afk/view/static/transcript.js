@@ -7,7 +7,7 @@ export function showTranscript(episode, index) {
     const isNow = step.number === index ? "" : " then";
     lines.push(make("p", { className: `spoken${step.asks ? " asks" : ""}${isNow}` }, step.said));
     const heard = step.asks ? step.answer : step.news;
-    lines.push(make("p", { className: `heard${step.asks ? " told" : ""}${isNow}` }, heard));
+    lines.push(make("p", { className: `heard${step.asks ? " answered" : ""}${isNow}` }, heard));
   }
   if (!lines.length) lines.push(make("p", { className: "heard then" }, "Nothing has been said yet."));
   const box = find("lines");

@@ -1,0 +1,94 @@
+"""Heads: the switch, the physical action, and a query's three words; distributions over each."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from afk.agents.networks.encoders import Linear
+
+_TINY = 1e-8
+
+
+class Perceptron(eqx.Module):
+    """Two hidden layers."""
+
+    layers: list[Linear]
+
+    def __init__(
+        self, inputs: int, hidden: int, outputs: int, *, key: jax.Array, scale: float = 0.01
+    ) -> None:
+        first, second, third = jax.random.split(key, 3)
+        self.layers = [
+            Linear(inputs, hidden, key=first),
+            Linear(hidden, hidden, key=second),
+            Linear(hidden, outputs, key=third, scale=scale),
+        ]
+
+    def __call__(self, x: jax.Array) -> jax.Array:
+        """Features (n, inputs) as float32 (n, outputs)."""
+        for layer in self.layers[:-1]:
+            x = jax.nn.relu(layer(x))
+        return self.layers[-1](x).astype(jnp.float32)
+
+
+class Pointer(eqx.Module):
+    """A distribution over words by attention on the words that are read (section 3.2).
+
+    Attributes:
+        query: (width, width) W_q.
+        key: (width, width) W_k.
+        none: (width,) the key of `none`, which can be said though nobody wrote it; nothing for nouns.
+        none_at: where `none` is in the word class.
+    """
+
+    query: jax.Array
+    key: jax.Array
+    none: jax.Array | None
+    none_at: int | None = eqx.field(static=True)
+
+    def __init__(self, width: int, *, none_at: int | None, key: jax.Array) -> None:
+        query_key, key_key, none_key = jax.random.split(key, 3)
+        orthogonal = jax.nn.initializers.orthogonal()
+        self.query = orthogonal(query_key, (width, width))
+        self.key = orthogonal(key_key, (width, width))
+        self.none = None if none_at is None else jax.random.normal(none_key, (width,)) * 0.1
+        self.none_at = none_at
+
+    def __call__(self, h_x: jax.Array, h_w: jax.Array, words: jax.Array, size: int) -> jax.Array:
+        """The distribution over a word class, as log-probabilities.
+
+        Args:
+            h_x: (n, width).
+            h_w: (n, words, width), the encodings of all words that are read.
+            words: (n, words) int, the index of each in the word class, outside of it if it is another word.
+            size: how many words the class has.
+
+        Returns:
+            (n, size) float32, minus infinity for words that are not read.
+        """
+        query = h_x @ self.query
+        # q k^T = (q W_k^T) h_w^T: to project the one query is cheaper than to project every word.
+        scores = jnp.einsum("nd,nwd->nw", query @ self.key.T, h_w).astype(jnp.float32)
+        legal = (words >= 0) & (words < size)
+        if self.none is not None and self.none_at is not None:
+            scores = jnp.concatenate([scores, (query @ self.none)[:, None].astype(jnp.float32)], 1)
+            legal = jnp.pad(legal, ((0, 0), (0, 1)), constant_values=True)
+            words = jnp.pad(words, ((0, 0), (0, 1)), constant_values=self.none_at)
+        attention = jax.nn.softmax(jnp.where(legal, scores * h_x.shape[-1] ** -0.5, -jnp.inf), -1)
+        # Repeated words add up: pi(w) = sum_i e_i I[d(i) = w].
+        spelled = jax.nn.one_hot(words, size) * legal[..., None]
+        probabilities = jnp.einsum("nw,nws->ns", attention, spelled)
+        return jnp.where(spelled.any(1), jnp.log(jnp.maximum(probabilities, _TINY)), -jnp.inf)
+
+
+def log_probability(logits: jax.Array, choice: jax.Array) -> jax.Array:
+    """The log-probability of (n,) choices under (n, size) log-probabilities."""
+    chosen = jax.nn.one_hot(choice, logits.shape[-1], dtype=bool)
+    return jnp.where(chosen, logits, 0).sum(-1)
+
+
+def entropy(logits: jax.Array) -> jax.Array:
+    """The entropy of (n, size) log-probabilities: (n,)."""
+    possible = jnp.isfinite(logits)
+    finite = jnp.where(possible, logits, 0)
+    return -jnp.where(possible, jnp.exp(finite) * finite, 0).sum(-1)

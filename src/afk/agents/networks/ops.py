@@ -1,0 +1,95 @@
+"""Products with small tables that are learned, and their gradients: sums over very many rows."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+
+_PIECES = 256  # that many rows are cut into, at most
+_ALIGNED = 8  # columns of a matrix that a GPU multiplies quickly come in such groups
+
+
+@jax.custom_vjp
+def look_up(index: jax.Array, table: jax.Array) -> jax.Array:
+    """Rows of a (rows, width) table by (...,) indices."""
+    return table[index]
+
+
+def _looked_up(index: jax.Array, table: jax.Array) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
+    return table[index], (index, table)
+
+
+def _look_back(saved: tuple[jax.Array, jax.Array], gradient: jax.Array) -> tuple[None, jax.Array]:
+    """Added up by product where scattered additions are slow and in no fixed order."""
+    index, table = saved
+    index, gradient = index.reshape(-1), gradient.reshape(-1, table.shape[1])
+
+    def random_start(index: jax.Array, gradient: jax.Array) -> jax.Array:
+        return jnp.zeros(table.shape).at[index].add(gradient).astype(table.dtype)
+
+    multiply = partial(add_rows, rows=len(table))
+    return None, jax.lax.platform_dependent(index, gradient, cpu=random_start, default=multiply)
+
+
+look_up.defvjp(_looked_up, _look_back)
+
+
+def add_rows(index: jax.Array, gradient: jax.Array, *, rows: int) -> jax.Array:
+    """Add each of (n, width) rows to the one of its (n,) index: (rows, width), as a product."""
+    one_hot = jax.nn.one_hot(index, align(rows), dtype=gradient.dtype)
+    return add_pieces(one_hot, gradient)[:rows].astype(gradient.dtype)
+
+
+@jax.custom_vjp
+def weigh_rows(weights: jax.Array, table: jax.Array) -> jax.Array:
+    """Weights that nobody learns, such as zeros and ones, times a table that is learned: a matrix product.
+
+    Its gradient is cut into pieces, see `add_products`.
+
+    Args:
+        weights: (..., rows).
+        table: (rows, width).
+
+    Returns:
+        (..., width).
+    """
+    return weights @ table
+
+
+def _weighed(weights: jax.Array, table: jax.Array) -> tuple[jax.Array, jax.Array]:
+    return weights @ table, weights
+
+
+def _weigh_back(weights: jax.Array, gradient: jax.Array) -> tuple[None, jax.Array]:
+    flat = (each.reshape(-1, each.shape[-1]) for each in (weights, gradient))
+    return None, add_products(*flat)
+
+
+weigh_rows.defvjp(_weighed, _weigh_back)
+
+
+def align(columns: int) -> int:
+    """So many columns, or a few more: as many as a GPU multiplies quickly."""
+    return -(-columns // _ALIGNED) * _ALIGNED
+
+
+def add_products(left: jax.Array, right: jax.Array) -> jax.Array:
+    """Left transposed times right, for very many rows: (rows, a) and (rows, b) to (a, b)."""
+
+    def at_once(left: jax.Array, right: jax.Array) -> jax.Array:
+        return jnp.matmul(left.T, right, preferred_element_type=jnp.float32)
+
+    added = jax.lax.platform_dependent(left, right, cpu=at_once, default=add_pieces)
+    return added.astype(right.dtype)
+
+
+def add_pieces(left: jax.Array, right: jax.Array) -> jax.Array:
+    """The same in float32, piece by piece.
+
+    The result is so small that a GPU would leave all rows to a few of its processors, one after the other;
+    pieces of the rows are many products at once.
+    """
+    rows = len(left)
+    pieces = next(count for count in range(min(_PIECES, rows), 0, -1) if rows % count == 0)
+    left, right = (each.reshape(pieces, rows // pieces, -1) for each in (left, right))
+    return jnp.einsum("pra,prb->pab", left, right, preferred_element_type=jnp.float32).sum(0)

@@ -1,0 +1,1 @@
+"""How fast environments and training are."""

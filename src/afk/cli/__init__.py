@@ -1,0 +1,1 @@
+"""The ``afk`` command, one file a command."""

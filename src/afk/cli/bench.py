@@ -1,0 +1,177 @@
+"""``afk bench``."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Column, Table
+
+from afk.cli.options import JsonOption, TaskOption, make_console
+
+app = typer.Typer(help="Measure speed.", no_args_is_help=True)
+
+
+@app.command(name="env")
+def bench_env(
+    task: Annotated[
+        list[str] | None, typer.Option("--task", help="A task's name or letters; may be given again.")
+    ] = None,
+    environments: Annotated[
+        int | None, typer.Option("--envs", min=1, help="Environments in a batch.")
+    ] = None,
+    seconds: Annotated[float, typer.Option(min=0.1, help="How long each measurement takes.")] = 3.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Steps a second with observations, oracle and auto-reset, and levels drawn a second."""
+    from afk.bench import environments as bench
+    from afk.envs.registry import make
+    from afk.training.machine import describe_machine
+
+    envs = [make(name) for name in task or bench.default_tasks()]
+    machine = describe_machine()
+    results = []
+    for env in envs:
+        result = bench.bench_environment(
+            env, environments=environments or bench.default_environments(), seconds=seconds
+        )
+        results.append(result | bench.bench_peer(env, seconds=seconds))
+    if as_json:
+        print(json.dumps({"machine": machine, "results": results}, indent=2))
+        return
+    table = Table(
+        Column("task", overflow="fold"),
+        *("envs", "steps/s", "against", "levels/s", "against", "compile s", "most time in"),
+        "GB/s of copy's",
+    )
+    for result in results:
+        part, share = bench.largest_part(result)
+        table.add_row(
+            result["task"],
+            f"{result['environments']:,}",
+            f"{result['steps_per_second']:,.0f}",
+            bench.times_peer(result, "steps"),
+            f"{result['levels_per_second']:,.0f}",
+            bench.times_peer(result, "levels"),
+            f"{result['compile_seconds']:.1f}",
+            f"{part}, {share:.0%}",
+            f"{result['bandwidth'] / 1e9:.1f} of {result['copy_bandwidth'] / 1e9:.0f}",
+        )
+    make_console().print(table, machine)
+    for result in results:
+        make_console().print(f"{result['task']}: {bench.explain_bound(result)}")
+
+
+@app.command(name="train")
+def bench_train(
+    task: TaskOption = "qbabyai/object-in-box",
+    agent: Annotated[str, typer.Option(help="The variant.")] = "afk",
+    preset: Annotated[str, typer.Option(help="Sizes and settings, as for training.")] = "fast",
+    seeds: Annotated[int, typer.Option(min=1, help="How many seeds are trained side by side.")] = 1,
+    seconds: Annotated[float, typer.Option(min=0.1, help="How long each measurement takes.")] = 5.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Training steps a second, where the time goes, and how much of the device's arithmetic is used."""
+    from afk.bench.training import bench_training
+    from afk.training.presets import preset as find_preset
+
+    config = find_preset(preset, [task], agent=agent, seeds=tuple(range(seeds)))
+    result = {"preset": preset, **bench_training(config, seconds=seconds)}
+    if as_json:
+        print(json.dumps(result, indent=2))
+        return
+    shares = ", ".join(f"{name} {share:.0%}" for name, share in result["share_of_time"].items())
+    arithmetic = "arithmetic is not counted: let JAX have the CPU, too, as JAX_PLATFORMS=cuda,cpu does"
+    if operations := result["operations_per_step"]:
+        share = result["fraction_of_device_rate"]
+        arithmetic = (
+            f"{operations / 1e6:,.0f} MFLOP a step, {share:.1%} of what a matrix product reaches here"
+        )
+    make_console().print(
+        f"{result['steps_per_second']:,.0f} steps/s ({seeds} seeds of {config.settings.environments} "
+        f"environments; compiled in {result['compile_seconds']:.0f} s)\n"
+        f"time: {shares}\n{arithmetic}"
+    )
+
+
+@app.command(name="all")
+def bench_everything(
+    task: Annotated[
+        list[str] | None, typer.Option("--task", help="A task's name or letters; may be given again.")
+    ] = None,
+    preset: Annotated[str | None, typer.Option(help="Settings of training; otherwise by the device.")] = None,
+    agent: Annotated[str, typer.Option(help="The variant.")] = "afk",
+    environments: Annotated[
+        list[int] | None,
+        typer.Option("--envs", min=1, help="A batch size for worlds without an agent; may be given again."),
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(min=0.1, help="How long each measurement takes; otherwise 2, or 0.2.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer tasks and sizes, and less time.")] = False,
+    plot: Annotated[Path | None, typer.Option(help="Draw it all to this file, a .png.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Worlds, rollouts, training and evaluation by task and batch size, beside their peers."""
+    from afk.bench import environments as bench
+    from afk.bench.suite import Scope, bench_all
+    from afk.training.presets import default_preset
+
+    if plot is not None:
+        _check_plot(plot)
+    most = bench.default_environments()
+    sizes = environments or ([most // 16, most] if quick else [most // 4**power for power in (3, 2, 1, 0)])
+    scope = Scope(
+        tasks=tuple(task or bench.default_tasks()[:: 2 if quick else 1]),
+        preset=preset or default_preset(),
+        agent=agent,
+        environments=tuple(sorted(set(sizes))),
+        shares=(1,) if quick else (0.25, 1, 4),
+        episodes=(100,) if quick else (100, 500),
+        seconds=seconds or (0.2 if quick else 2.0),
+    )
+    record = bench_all(scope, lambda line: print(line, file=sys.stderr))
+    if plot is not None:
+        from afk.bench.figure import draw_speed
+        from afk.files import write_file
+        from afk.report.figures import encode
+
+        write_file(plot, encode(draw_speed(record), "png"))
+        print(f"written: {plot}", file=sys.stderr)
+    if as_json:
+        print(json.dumps(record, indent=2))
+    else:
+        _show_all(record)
+
+
+def _check_plot(path: Path) -> None:
+    """Refuse a picture that could not be drawn, before anything is measured."""
+    from importlib.util import find_spec
+
+    if path.suffix != ".png":
+        raise ValueError(f"--plot is a file that ends in .png, not {path}")
+    if not find_spec("matplotlib"):
+        raise ValueError("a plot takes matplotlib; in afk's folder: pip install '.[report]'")
+
+
+def _show_all(record: dict[str, Any]) -> None:
+    """A table for each kind of measurement."""
+    from afk.bench.environments import times_peer
+    from afk.bench.suite import published_speed
+
+    worlds = Table(Column("task", overflow="fold"), "envs", "steps/s", "against", "levels/s", title="worlds")
+    for each in record["environments"]:
+        for point in each["scaling"]:
+            faster = times_peer(each | point, "steps")
+            row = f"{point['environments']:,}", f"{point['steps_per_second']:,.0f}", faster
+            worlds.add_row(each["task"], *row, f"{each['levels_per_second']:,.0f}")
+    training = Table("task", "envs", "rollout steps/s", "training steps/s", "paper's", title="training")
+    for each in record["training"]:
+        speeds = [f"{each[name]:,.0f}" for name in ("rollout_steps_per_second", "steps_per_second")]
+        training.add_row(each["task"], f"{each['environments']:,}", *speeds, published_speed(each["task"]))
+    evaluation = Table("task", "episodes at once", "episodes/s", "steps/s", title="evaluation")
+    for each in record["evaluation"]:
+        speeds = [f"{each[name]:,.0f}" for name in ("episodes_per_second", "steps_per_second")]
+        evaluation.add_row(each["task"], str(each["episodes"]), *speeds)
+    make_console().print(worlds, training, evaluation, record["machine"])

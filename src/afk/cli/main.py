@@ -1,0 +1,65 @@
+"""The ``afk`` command: its subcommands, and how what the user got wrong is said."""
+
+import os
+import sys
+from typing import NoReturn
+
+import typer
+
+from afk.cli import bench, textworld
+from afk.cli.demo import demo
+from afk.cli.evaluate import evaluate
+from afk.cli.play import play
+from afk.cli.reproduce import reproduce
+from afk.cli.sweep import sweep
+from afk.cli.tasks import tasks
+from afk.cli.train import train
+from afk.cli.view import view
+from afk.cli.watch import watch
+from afk.files import keep_compiled_programs
+
+app = typer.Typer(
+    help="Agents that ask: queryable environments, and agents that learn when and what to ask.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+for command in (tasks, play, train, watch, demo, reproduce, view, sweep):
+    app.command()(command)
+app.command(name="eval")(evaluate)
+app.add_typer(bench.app, name="bench")
+app.add_typer(textworld.app, name="textworld")
+
+
+@app.callback()
+def start() -> None:
+    """Before any subcommand, but not before `afk --help`: this imports JAX, which takes a second."""
+    keep_compiled_programs()
+
+
+def main() -> None:
+    """Run a command; what the user got wrong is one line on the error stream and exit code 2."""
+    try:
+        sys.exit(app(standalone_mode=False))
+    except ValueError as error:
+        _fail(str(error))
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except OSError as error:
+        _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except (KeyboardInterrupt, typer.Abort):
+        sys.exit(130)
+    except Exception as error:
+        # A usage error of the command line; where its class lives depends on typer's version.
+        explain = getattr(error, "format_message", None)
+        if explain is None:
+            raise
+        if not (message := explain()):  # what was wanted is help, which is printed
+            sys.exit(2)
+        _fail(message)
+
+
+def _fail(message: str) -> NoReturn:
+    print(f"error: {' '.join(message.split())}", file=sys.stderr)
+    sys.exit(2)

@@ -1,0 +1,47 @@
+"""What commands share: options, the console, and how numbers of steps are read."""
+
+import sys
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+AgentArgument = Annotated[
+    str,
+    typer.Argument(
+        help="Who plays: expert, random, pretrained (it comes with afk), a run's folder, or a checkpoint."
+    ),
+]
+AnyTaskOption = Annotated[
+    bool, typer.Option("--any-task", help="Let an agent play a task it was not trained on.")
+]
+TaskOption = Annotated[str, typer.Option("--task", help="A task's name or letters; `afk tasks` lists them.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+SeedOption = Annotated[
+    int, typer.Option("--seed", min=0, max=2**32 - 1, help="What the levels are drawn with.")
+]
+
+
+def make_console() -> Console:
+    """Where tables go; wide when nobody watches, so that a pipe gets whole lines."""
+    return Console() if sys.stdout.isatty() else Console(width=160)
+
+
+def end_with(failures: list[str]) -> None:
+    """Say what could not be trained, and end with 1 if there was something."""
+    for failure in failures:
+        print(f"error: not trained: {failure}", file=sys.stderr)
+    if failures:
+        raise typer.Exit(1)
+
+
+def count_steps(option: str, text: str) -> int:
+    """The number of steps that an option of the command line says, such as 500K or 20M."""
+    scale = {"K": 10**3, "M": 10**6, "G": 10**9}.get(text[-1:].upper(), 1)
+    try:
+        steps = int(float(text[:-1] if scale > 1 else text) * scale)
+    except (ValueError, OverflowError):
+        steps = 0
+    if steps < 1:
+        raise ValueError(f"{option} is a number of steps such as 500K or 20M, not {text!r}")
+    return steps

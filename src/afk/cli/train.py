@@ -1,0 +1,180 @@
+"""``afk train``."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from afk.cli.options import count_steps
+
+if TYPE_CHECKING:
+    from afk.training.config import Config
+
+
+def train(
+    tasks: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="What to train on, names or letters; `afk tasks` lists them. One given twice has two shares."
+        ),
+    ] = None,
+    agent: Annotated[
+        str | None, typer.Option(help="The variant: afk, query, no-query, afk-plus, ...", show_default="afk")
+    ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help="Sizes and settings: paper, paper-wide (text), fast, plain (afk-plus) or laptop.",
+            show_default="by the device",
+        ),
+    ] = None,
+    seed: Annotated[
+        list[int] | None,
+        typer.Option(
+            help="What everything is drawn with; may be given again, to train side by side.",
+            show_default="24",
+        ),
+    ] = None,
+    steps: Annotated[
+        str | None,
+        typer.Option(help="Environment steps a seed, such as 500K or 20M.", show_default="the preset's"),
+    ] = None,
+    bonus: Annotated[float | None, typer.Option(help="beta, what a useful answer is worth.")] = None,
+    bonus_until: Annotated[
+        float | None, typer.Option(help="The part of training after which the bonus falls to zero.")
+    ] = None,
+    potential_based_bonus: Annotated[
+        bool | None,
+        typer.Option("--potential-based-bonus", help="Pay the bonus as potential-based shaping."),
+    ] = None,
+    random_start_fraction: Annotated[
+        float | None, typer.Option(help="The fraction of training levels that start at a random state.")
+    ] = None,
+    hint_fraction: Annotated[
+        float | None, typer.Option(help="The fraction of training levels that start with some answers known.")
+    ] = None,
+    n_gram: Annotated[
+        int | None,
+        typer.Option(help="Which n-grams relate two notes, 1 or 2.", show_default="the preset's"),
+    ] = None,
+    alpha: Annotated[float | None, typer.Option(help="How similar related notes are.")] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Another number of a run's config.json: settings.entropy_coef=0.03; may be given again.",
+        ),
+    ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option("--from", help="An agent to begin with: pretrained, a run's folder, or a checkpoint."),
+    ] = None,
+    devices: Annotated[int | None, typer.Option(help="How many devices to use.", show_default="all")] = None,
+    out: Annotated[Path | None, typer.Option(help="The folder of the run.", show_default="runs/last")] = None,
+    resume: Annotated[Path | None, typer.Option(help="Go on with the run of this folder, as it is.")] = None,
+    levels: Annotated[
+        int, typer.Option(min=1, help="Fresh levels that each agent plays in the end, for the record.")
+    ] = 1000,
+    print_config: Annotated[
+        bool, typer.Option("--print-config", help="Print the run as JSON, and train nothing.")
+    ] = False,
+) -> None:
+    """Train an agent, or go on training one; the run leaves a record."""
+    from afk.studies.study import finish_run
+    from afk.training.checkpoint import digest
+    from afk.training.config import read_config
+    from afk.training.lock import lock
+    from afk.training.pretrained import find_agent
+    from afk.training.progress import say_what_next
+    from afk.training.trainer import check_start, start_run
+
+    options = {"preset": preset, "out": out, "agent": agent, "seeds": tuple(seed) if seed else None}
+    options |= {
+        "steps": count_steps("--steps", steps) if steps else None,
+        "bonus": bonus,
+        "bonus_until": bonus_until,
+        "potential_based_bonus": potential_based_bonus,
+    }
+    options |= {
+        "random_start_fraction": random_start_fraction,
+        "hint_fraction": hint_fraction,
+        "n_gram": n_gram,
+        "alpha": alpha,
+        "from": start,
+    }
+    options["set"] = dict(map(_read_change, changes)) if changes else None
+    given = {name: value for name, value in options.items() if value is not None}
+    if bool(tasks) == (resume is not None):
+        raise ValueError("say either tasks to train on, or --resume and the folder of a run")
+    if resume is not None and given:
+        raise ValueError(f"--resume goes on with a run as it is: leave out {', '.join(given)}")
+    folder = resume or out or Path("runs/last")
+    # What cannot be trained is refused before anything is written there.
+    config = _configure(tasks, given, devices) if tasks else read_config(folder)
+    first = None if start is None else find_agent(start, config.tasks, any_task=True).network
+    if print_config:
+        if first is not None:
+            config = replace(config, initial_agent=digest(first))
+        print(json.dumps({"identity": config.identity} | config.to_json(), indent=2))
+        return
+    if tasks:
+        check_start(config, folder, first)
+    console = Console(stderr=True)
+    with lock(folder):
+        if tasks:
+            start_run(config, folder, first)
+        try:
+            finish_run(folder, console, levels=levels, devices=devices)
+        except KeyboardInterrupt:
+            say_what_next(folder, console, finished=False)
+            raise typer.Exit(130) from None
+    say_what_next(folder, console, finished=True)
+
+
+def _configure(tasks: list[str], given: dict[str, Any], devices: int | None) -> "Config":
+    """The run that the command line asks for; a ValueError if there is none such."""
+    from afk.learning.devices import use_devices
+    from afk.training.config import change
+    from afk.training.presets import default_preset
+    from afk.training.presets import preset as find_preset
+
+    name = given.get("preset") or default_preset()
+    named = ("agent", "seeds", "steps", "random_start_fraction", "hint_fraction", "n_gram", "alpha")
+    fields = {key: given[key] for key in named if key in given}
+    config = find_preset(name, tasks, **fields)
+    changes = {key: given[key] for key in ("bonus", "bonus_until", "potential_based_bonus") if key in given}
+    unknown = [key for key in changes if not hasattr(config.settings, key)]
+    if unknown:
+        raise ValueError(f"preset {name} trains with DQN, which has no {unknown[0]}")
+    _refuse_idle(given, config.agent)
+    config = change(replace(config, settings=replace(config.settings, **changes)), given.get("set", {}))
+    use_devices(devices, config.settings.environments)
+    return config
+
+
+def _read_change(text: str) -> tuple[str, Any]:
+    """The name and the value of ``NAME=VALUE``."""
+    name, _, value = text.partition("=")
+    try:
+        return name, json.loads(value)
+    except ValueError as error:
+        raise ValueError(f"--set takes NAME=VALUE with a number, or true or false, not {text!r}") from error
+
+
+def _refuse_idle(given: dict[str, Any], agent: str) -> None:
+    """Refuse options that are about something that the agent does not have."""
+    from afk.agents.variants import find_variant
+
+    variant = find_variant(agent)
+    about = {
+        "bonus": ("bonus", "bonus_until", "potential_based_bonus"),
+        "notebook": ("hint_fraction", "n_gram", "alpha"),
+    }
+    for part, names in about.items():
+        idle = [name for name in names if name in given and not getattr(variant, part)]
+        if idle:
+            raise ValueError(f"{agent} has no {part}: leave out --{idle[0].replace('_', '-')}")

@@ -1,0 +1,1 @@
+"""The environments for users of other interfaces."""

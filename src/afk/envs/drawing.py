@@ -1,0 +1,69 @@
+"""Drawing levels in bulk: sound ones only, compiled for a few or for many."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Protocol, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from afk.compiling import known_options
+
+StateT = TypeVar("StateT", covariant=True)
+NO_SOUND_LEVEL = "{}: hardly any draw gives a sound level; make rooms larger or things fewer"
+_DRAWS = 1024  # levels drawn at once
+_HOPELESS = 64  # this many times that many draws without a sound level: there is none
+# How programs for a CPU are compiled. With all that LLVM can do it takes twice as long, and levels are not
+# drawn faster; with nothing of it they are drawn at a tenth of the speed, but a few are there sooner.
+_FOR_MANY = {
+    "xla_backend_optimization_level": 1,
+    "xla_llvm_disable_expensive_passes": True,
+    "xla_cpu_use_fusion_emitters": False,
+}
+_FOR_FEW = _FOR_MANY | {"xla_backend_optimization_level": 0}
+
+
+class LevelSource(Protocol[StateT]):
+    """What levels are drawn from: a task or an environment; hashable, so that equal ones share programs."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        ...
+
+    def draw(self, key: jax.Array) -> tuple[StateT, jax.Array]:
+        """Draw the first state of an episode, and say whether it may be played."""
+        ...
+
+
+def draw_sound(source: LevelSource[StateT], key: jax.Array, size: int) -> StateT:
+    """First states of sound levels, with a leading axis of that size; a ValueError if there are none."""
+    # On other devices than a CPU the way there and back takes longer than drawing.
+    is_cpu = jax.default_backend() == "cpu"
+    draw = _draw_rounds(source, few=size <= _DRAWS)
+    at_once = 1 if is_cpu else -(-size // _DRAWS)
+    tries = (2 * size // _DRAWS // at_once + 1) * _HOPELESS
+    drawn, found = [], 0
+    for round_keys in jax.random.split(key, (tries, at_once)):
+        states, sound = jax.device_get(draw(round_keys))
+        drawn.append(jax.tree.map(lambda leaf, sound=sound: leaf[sound], states))
+        found += int(sound.sum())
+        if found >= size:
+            break
+    else:
+        raise ValueError(NO_SOUND_LEVEL.format(source.name))
+    return jax.tree.map(lambda *leaves: jnp.asarray(np.concatenate(leaves)[:size]), *drawn)
+
+
+@lru_cache(maxsize=64)
+def _draw_rounds(source: LevelSource[Any], *, few: bool) -> Callable[..., Any]:
+    """A function that draws levels, sound or not, for each of several keys; equal sources share it."""
+
+    def draw(keys: jax.Array) -> tuple[Any, jax.Array]:
+        every = jax.vmap(lambda key: jax.random.split(key, _DRAWS))(keys)
+        return jax.vmap(source.draw)(every.reshape(-1))
+
+    if jax.default_backend() != "cpu":
+        return jax.jit(draw)
+    return jax.jit(draw, compiler_options=known_options(_FOR_FEW if few else _FOR_MANY))

@@ -1,0 +1,82 @@
+"""Q-BabyAI as a world: what the rest of the project needs of it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from afk.envs.core import Environment
+from afk.envs.qbabyai import curriculum, solver
+from afk.envs.qbabyai.environment import QBabyAI
+from afk.envs.qbabyai.levels.tasks import Task, paper_tasks
+from afk.envs.qbabyai.multitask import MultiTaskGrid
+from afk.envs.qbabyai.text import MAP_LEGEND, describe_action, read_action
+from afk.envs.qbabyai.world import cells
+from afk.envs.qbabyai.world.state import State
+from afk.envs.qbabyai.world.words import VOCABULARY
+from afk.envs.world import Curriculum, TextInterface, World
+
+
+def _plan(env: Environment[Any], states: State) -> np.ndarray:
+    """The solver's plans, filled up with *done*."""
+    states = jax.device_get(states)
+    actions = np.zeros((len(states.step), env.max_steps, len(env.action_sizes)), np.int32)
+    actions[..., 1] = cells.DONE
+    for index, row in enumerate(actions):
+        plan = solver.plan(jax.tree.map(lambda leaf, index=index: leaf[index], states))
+        row[: len(plan)] = plan
+    return actions
+
+
+def _help() -> str:
+    """The physical actions, the questions, and what the map's marks mean."""
+    return (
+        f"{', '.join(cells.ACTIONS)}\n"
+        f"{' or '.join(VOCABULARY.functions)}, perhaps an adjective, and a noun: `where red ball`\n"
+        f"you look up from the lowest row of your view: {MAP_LEGEND}"
+    )
+
+
+def _mix(tasks: Sequence[Task], beside: Sequence[Task]) -> MultiTaskGrid:
+    return MultiTaskGrid(*tasks, beside=beside)
+
+
+def _describe(task: Task) -> dict[str, Any]:
+    """Size, length and good queries."""
+    return {
+        "rooms": task.plan.rooms,
+        "room_size": task.plan.room_size,
+        "max_steps": task.max_steps,
+        "good_queries": len(task.questions),
+        "early_termination": task.ends_early,
+        "questions": list(task.questions),
+    }
+
+
+QBABYAI = World(
+    name="qbabyai",
+    title="Q-BabyAI",
+    task_type=Task,
+    paper_tasks=paper_tasks,
+    make=QBabyAI,
+    mix=_mix,
+    beside=lambda task: paper_tasks(),
+    # A level is data, so one program plays all tasks.
+    shared=lambda env: QBabyAI(paper_tasks()[0]),
+    plan=_plan,
+    curriculum=Curriculum(
+        random_start=curriculum.random_start,
+        hints=curriculum.hints,
+        wrong_key=curriculum.hold_wrong_key,
+        distractors=curriculum.add_distractors,
+    ),
+    text=TextInterface(
+        see=lambda env, seen: np.asarray(seen),
+        say=lambda env, action: describe_action(action),
+        read=lambda env, line: read_action(line),
+        is_query=lambda env, action: bool(action[0] == cells.ASK),
+        help=lambda env, state: _help(),
+    ),
+    describe=_describe,
+)

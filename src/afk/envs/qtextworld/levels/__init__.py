@@ -1,0 +1,1 @@
+"""Tasks as data, and how their games are drawn."""

@@ -1,0 +1,64 @@
+"""Several tasks of Q-TextWorld in one environment, all with room for as many things."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+
+from afk.envs.multitask import MultiTask
+from afk.envs.qtextworld.environment import CookingGames, QTextWorld
+from afk.envs.qtextworld.levels.bank import Bank
+from afk.envs.qtextworld.levels.tasks import Task
+from afk.envs.qtextworld.world.state import UNUSED, State
+
+_ALIKE = ("functions", "furniture", "max_steps")  # what tasks have in common that are mixed
+
+
+class MultiTaskKitchen(MultiTask[State], CookingGames):
+    """Tasks that are played side by side; they have the same verbs, as much furniture, as many steps.
+
+    Attributes:
+        things: how many things a game of any of them has at most.
+    """
+
+    def __init__(self, *tasks: Task, bank: Bank | None = None, beside: Sequence[Task] = ()) -> None:
+        """A world for games of some tasks that would hold those `beside` them, too."""
+        super().__init__(*tasks, bank=bank, beside=beside)
+        for what in _ALIKE:
+            if len({getattr(task, what) for task in (*tasks, *beside)}) > 1:
+                raise ValueError(f"{self.name}: only tasks with the same {what} can be mixed")
+        self.parts = tuple(QTextWorld(task, self.bank) for task in tasks)
+        self.task_count = len(tasks)
+        self.things = max(task.things for task in (*tasks, *beside))
+
+    def enlarge(self, state: State) -> State:
+        """Add slots for things, after those that are there; nothing is in them."""
+        more = self.things - state.place.shape[-1]
+
+        def pad(leaf: jax.Array, blank: int = 0) -> jax.Array:
+            margins = [(0, 0)] * (leaf.ndim - 1) + [(0, more)]
+            return jnp.pad(leaf, margins, constant_values=blank)
+
+        game = state.game
+        return replace(
+            state,
+            game=replace(
+                game,
+                things=pad(game.things, UNUSED),
+                is_ingredient=pad(game.is_ingredient),
+                cut=pad(game.cut),
+                cooking=pad(game.cooking),
+            ),
+            place=pad(state.place, UNUSED),
+            cut=pad(state.cut),
+            cooking=pad(state.cooking),
+            is_whole=pad(state.is_whole),
+            heat=pad(state.heat),
+            asked=pad(state.asked),
+        )
+
+
+def is_alike(task: Task, other: Task) -> bool:
+    """Whether two tasks can be mixed."""
+    return all(getattr(task, what) == getattr(other, what) for what in _ALIKE)

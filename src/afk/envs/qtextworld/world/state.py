@@ -1,0 +1,110 @@
+"""The state of an episode, as frozen pytrees of fixed shapes: about a hundred bytes a game.
+
+Shapes have ``things`` slots, filled in the order of the alphabet, and ``pieces`` slots, in the order in which
+the description names the furniture.
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from afk.envs.qtextworld.world.things import IS_CONTAINER, KNIFE
+
+UNUSED = -1  # in a slot: nothing
+NEVER, RAW, DONE = range(3)  # what heat does to a thing: nothing; it is cooked; it burns
+
+
+class Game(eqx.Module):
+    """What does not change during an episode.
+
+    Attributes:
+        things: (things,) int8, numbers of `THINGS`, or `UNUSED`.
+        is_ingredient: (things,) bool, what has to be collected.
+        cut: (things,) int8, how each ingredient has to be cut, as an index into `CUTS`.
+        cooking: (things,) int8, how each ingredient has to be cooked, as an index into `COOKINGS`.
+        pieces: (pieces,) int8, numbers of `PIECES`.
+        intro: () int32, which intro the description has.
+        blocks: (pieces,) int32, which text the description has for each piece.
+        prepares: () bool, whether ingredients are to be prepared: *how* is a good query.
+        finds_knife: () bool, whether the knife is to be found: *where* is a good query for it.
+    """
+
+    things: jax.Array
+    is_ingredient: jax.Array
+    cut: jax.Array
+    cooking: jax.Array
+    pieces: jax.Array
+    intro: jax.Array
+    blocks: jax.Array
+    prepares: jax.Array
+    finds_knife: jax.Array
+
+
+class State(eqx.Module):
+    """What changes, and the game it changes in.
+
+    Attributes:
+        game: the game.
+        place: (things,) int8, where each thing is: a slot of `Game.pieces`, or `floor`, or `held`.
+        is_open: (pieces,) bool, which containers are open.
+        cut: (things,) int8, how each thing is cut.
+        cooking: (things,) int8, how each thing is cooked.
+        is_whole: (things,) bool, what a knife can still cut.
+        heat: (things,) int8, what cooking does to each thing: `NEVER`, `RAW` or `DONE`.
+        asked: (2, things) bool, for what *where* and *how* have been asked.
+        step: () int32, steps taken, queries included.
+        queries: () int32, queries asked, of any kind.
+    """
+
+    game: Game
+    place: jax.Array
+    is_open: jax.Array
+    cut: jax.Array
+    cooking: jax.Array
+    is_whole: jax.Array
+    heat: jax.Array
+    asked: jax.Array
+    step: jax.Array
+    queries: jax.Array
+
+
+class Observation(eqx.Module):
+    """What the agent gets: o_env and v_t, with the instruction beside them.
+
+    Attributes:
+        text: (text_length,) uint16 tokens: feedback, then the description of the room, then the inventory.
+            At the start of an episode the instruction stands in the place of the feedback.
+        mission: (64,) uint16, the instruction v_0.
+        response: (32,) uint16, the answer, all padding when nothing was asked.
+    """
+
+    text: jax.Array
+    mission: jax.Array
+    response: jax.Array
+
+    @property
+    def seen(self) -> jax.Array:
+        """What is seen, whatever the world."""
+        return self.text
+
+
+def floor(game: Game) -> int:
+    """The place of what lies on the floor."""
+    return game.pieces.shape[-1]
+
+
+def held(game: Game) -> int:
+    """The place of what the player carries."""
+    return game.pieces.shape[-1] + 1
+
+
+def can_be_seen(state: State) -> jax.Array:
+    """Which places show what they hold: (pieces + 2,) bool, the floor and the player's hands last."""
+    shows = state.is_open | ~jnp.asarray(IS_CONTAINER)[state.game.pieces]
+    return jnp.concatenate([shows, np.ones(2, bool)])
+
+
+def has_knife(state: State) -> jax.Array:
+    """Whether the player can cut: () bool."""
+    return ((state.game.things == KNIFE) & (state.place == held(state.game))).any()

@@ -1,0 +1,1 @@
+"""One episode at a time: traced, shown, drawn, and played by a person."""

@@ -1,1 +1,0 @@
-"""Playing, measuring and recording."""

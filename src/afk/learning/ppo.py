@@ -1,0 +1,279 @@
+"""Proximal policy optimisation for recurrent agents that ask (paper, appendix C.1)."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+
+from afk.agents.base import Agent
+from afk.checks import check_counts, check_shares
+from afk.learning.advantages import advantages, bonuses
+from afk.learning.algorithm import Algorithm
+from afk.learning.devices import spread
+from afk.learning.precision import in_compute_precision
+from afk.learning.rollout import (
+    Actors,
+    Episodes,
+    Experience,
+    Play,
+    TrainingLevels,
+    agent_inputs,
+    collect,
+    decide,
+    start_actors,
+)
+from afk.learning.schedules import Schedules
+from afk.learning.sequences import Sequences, cut_sequences
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of PPO; the defaults are the paper's.
+
+    Attributes:
+        environments: episodes played at once.
+        rollout_steps: steps of each between two updates.
+        bptt: steps that gradients flow back through the LSTM.
+        minibatches: batches that an epoch is split into.
+        epochs: how often each step is learned from.
+        learning_rate: of Adam.
+        discount: gamma.
+        gae_lambda: lambda of generalised advantage estimation.
+        clip: how far the probability ratio may leave 1.
+        clip_value: whether V, too, may only move as far in an update.
+        advantage_floor: advantages are divided by their standard deviation, but never by less than this.
+        value_coef: coefficient of the value loss.
+        entropy_coef: coefficient of the entropy of the heads.
+        switch_entropy_coef: coefficient of the entropy of the switch.
+        entropy_pays_for_asking: whether the entropy of the heads is a reason to use the richer ones.
+        max_grad_norm: what the gradient's global norm is clipped to.
+        bonus: beta, what an answer is worth that grows A_0.
+        bonus_until: the part of training after which the bonus falls to zero linearly; 1 keeps it.
+        potential_based_bonus: whether the bonus is potential-based shaping, see `bonuses`.
+        anneal_after: the part of training after which learning rate and entropy coefficients fall to zero.
+        reward_scale: what rewards and bonus are multiplied by.
+        half_precision: whether the network computes in bfloat16; parameters stay in float32.
+    """
+
+    environments: int = 64
+    rollout_steps: int = 40
+    bptt: int = 20
+    minibatches: int = 2
+    epochs: int = 4
+    learning_rate: float = 1e-4
+    discount: float = 0.99
+    gae_lambda: float = 0.95
+    clip: float = 0.2
+    clip_value: bool = True
+    advantage_floor: float = 0.0
+    value_coef: float = 0.5
+    entropy_coef: float = 0.01
+    switch_entropy_coef: float = 0.01
+    entropy_pays_for_asking: bool = False
+    max_grad_norm: float = 0.5
+    bonus: float = 0.1
+    bonus_until: float = 1.0
+    potential_based_bonus: bool = False
+    anneal_after: float = 1.0
+    reward_scale: float = 1.0
+    half_precision: bool = False
+
+    def __post_init__(self) -> None:
+        check_counts(self, "environments", "rollout_steps", "bptt", "minibatches", "epochs")
+        for name, value in vars(self).items():
+            if isinstance(value, float) and not 0 <= value < math.inf:
+                raise ValueError(f"{name} is a number from 0 on, not {value}")
+        check_shares(self, "bonus_until", "anneal_after")
+        if self.rollout_steps % self.bptt:
+            raise ValueError(f"rollout_steps ({self.rollout_steps}) must be a multiple of bptt ({self.bptt})")
+        sequences = self.environments * (self.rollout_steps // self.bptt)
+        if sequences % self.minibatches:
+            raise ValueError(f"{sequences} sequences cannot be split into {self.minibatches} minibatches")
+
+    @property
+    def steps_per_update(self) -> int:
+        """Environment steps between two updates."""
+        return self.environments * self.rollout_steps
+
+
+class Learner(eqx.Module):
+    """Everything that training carries from one update to the next.
+
+    Attributes:
+        agent: the network, in float32.
+        optimiser: Adam's state.
+        actors: episodes under way.
+        key: what the next update draws from.
+        updates: () int32, updates done.
+    """
+
+    agent: Agent
+    optimiser: optax.OptState
+    actors: Actors
+    key: jax.Array
+    updates: jax.Array
+
+
+class Losses(NamedTuple):
+    """What an update minimised, () float32 each.
+
+    Attributes:
+        policy: the clipped surrogate.
+        value: half of the squared error of V.
+        entropy: of the heads.
+        switch_entropy: of the switch.
+        clipped: the share of steps whose probability ratio left the clip range.
+        ratio_error: how far the ratio of the first minibatch is from 1, which it is but for rounding.
+        skipped: the share of minibatches that had no finite gradient.
+    """
+
+    policy: jax.Array
+    value: jax.Array
+    entropy: jax.Array
+    switch_entropy: jax.Array
+    clipped: jax.Array
+    ratio_error: jax.Array
+    skipped: jax.Array
+
+
+def optimiser(settings: Settings) -> optax.GradientTransformation:
+    """Adam behind a cut-off of the gradient's global norm; steps are not scaled by the learning rate yet."""
+    return optax.chain(optax.clip_by_global_norm(settings.max_grad_norm), optax.scale_by_adam(eps=1e-5))
+
+
+def init(play: Play, settings: Settings, agent: Agent, levels: TrainingLevels, key: jax.Array) -> Learner:
+    """Where training starts."""
+    actors = start_actors(agent, levels, settings.environments)
+    state = optimiser(settings).init(eqx.filter(agent, eqx.is_inexact_array))
+    return Learner(agent, state, actors, key, jnp.int32(0))
+
+
+def update(
+    play: Play, settings: Settings, learner: Learner, levels: TrainingLevels, schedules: Schedules
+) -> tuple[Learner, Episodes, Losses]:
+    """Collect experience and learn from it."""
+    key, collect_key, learn_key = jax.random.split(learner.key, 3)
+    agent = in_compute_precision(learner.agent, settings.half_precision)
+
+    def piece(actors: Actors, key: jax.Array) -> tuple[Actors, tuple[jax.Array, Experience, Episodes]]:
+        before = actors.memory
+        actors, experience, ended = collect(play, agent, levels, actors, key, steps=settings.bptt)
+        return actors, (before, experience, ended)
+
+    piece_keys = jax.random.split(collect_key, settings.rollout_steps // settings.bptt)
+    actors, (memories, experience, ended) = jax.lax.scan(piece, learner.actors, piece_keys)
+    experience = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), experience)
+    last = agent_inputs(play, agent, actors)
+    bonus = schedules.bonus * bonuses(experience, last.reading, settings)
+    rewards = settings.reward_scale * (experience.reward + bonus)
+    advantage = advantages(experience, rewards, decide(agent, last)[1].value, settings)
+    sequences = cut_sequences(experience, memories, advantage, settings.bptt)
+    agent, state, losses = _learn(learner.agent, learner.optimiser, sequences, settings, schedules, learn_key)
+    learner = Learner(agent, state, spread(actors), key, learner.updates + 1)
+    return learner, jax.tree.map(lambda leaf: leaf.sum(0), ended), losses
+
+
+def _learn(
+    agent: Agent,
+    state: optax.OptState,
+    sequences: Sequences,
+    settings: Settings,
+    schedules: Schedules,
+    key: jax.Array,
+) -> tuple[Agent, optax.OptState, Losses]:
+    """Some epochs over the sequences in random minibatches; losses are means, but the first ratio error."""
+    params, static = eqx.partition(agent, eqx.is_inexact_array)
+
+    def minibatch(
+        carry: tuple[Any, optax.OptState], index: jax.Array
+    ) -> tuple[tuple[Any, optax.OptState], Losses]:
+        params, state = carry
+        chosen = spread(jax.tree.map(lambda leaf: leaf[index], sequences))
+        of_params = jax.grad(
+            lambda each: loss(eqx.combine(each, static), chosen, settings, schedules), has_aux=True
+        )
+        gradients, losses = of_params(params)
+        # One minibatch without a finite gradient must not cost the run: it is left out, and counted.
+        is_finite = jnp.isfinite(optax.global_norm(gradients))
+        changes, following = optimiser(settings).update(gradients, state)
+        changes = jax.tree.map(lambda each: -schedules.learning_rate * each, changes)
+        improved = optax.apply_updates(params, changes), following
+        kept = jax.tree.map(lambda new, old: jnp.where(is_finite, new, old), improved, (params, state))
+        return kept, losses._replace(skipped=1.0 - is_finite)
+
+    count = len(sequences.memory)
+    orders = jax.vmap(lambda each: jax.random.permutation(each, count))(
+        jax.random.split(key, settings.epochs)
+    )
+    orders = orders.reshape(settings.epochs * settings.minibatches, -1)
+    (params, state), losses = jax.lax.scan(minibatch, (params, state), orders)
+    taken = losses.skipped == 0
+    means = jax.tree.map(lambda leaf: leaf.mean(where=taken), losses)  # not a number if none was taken
+    first_error = jnp.where(taken[0], losses.ratio_error[0], 0)
+    means = means._replace(ratio_error=first_error, skipped=losses.skipped.mean())
+    return eqx.combine(params, static), state, means
+
+
+def loss(
+    agent: Agent, sequences: Sequences, settings: Settings, schedules: Schedules
+) -> tuple[jax.Array, Losses]:
+    """PPO's clipped loss on (pieces, bptt) sequences."""
+    experience = jax.tree.map(lambda leaf: leaf.swapaxes(0, 1), sequences.experience)
+    advantage, target = sequences.advantage.T, sequences.target.T
+    agent = in_compute_precision(agent, settings.half_precision)
+    _, output = agent(sequences.memory, experience.seen, experience.reading, experience.starts)
+    evaluation = agent.evaluate_actions(
+        output, experience.action, pays_for_asking=settings.entropy_pays_for_asking
+    )
+    log_ratio = evaluation.log_probability - experience.log_probability
+    ratio = jnp.exp(log_ratio)
+    # Before the first successes advantages are little but noise; blown up, it would drown the entropy term.
+    deviation = jnp.maximum(advantage.std(), settings.advantage_floor)
+    advantage = (advantage - advantage.mean()) / (deviation + 1e-8)
+    clipped = jnp.clip(ratio, 1 - settings.clip, 1 + settings.clip)
+    policy = -jnp.minimum(ratio * advantage, clipped * advantage).mean()
+    error = (output.value - target) ** 2
+    if settings.clip_value:
+        near = experience.value + jnp.clip(output.value - experience.value, -settings.clip, settings.clip)
+        error = jnp.maximum(error, (near - target) ** 2)
+    value = 0.5 * error.mean()
+    switch_entropy, entropy = evaluation.switch_entropy.mean(), evaluation.entropy.mean()
+    total = (
+        policy
+        + settings.value_coef * value
+        - schedules.entropy_coef * entropy
+        - schedules.switch_entropy_coef * switch_entropy
+    )
+    outside = (jnp.abs(ratio - 1) > settings.clip).mean()
+    furthest = jnp.abs(ratio - 1).max()
+    return total, Losses(policy, value, entropy, switch_entropy, outside, furthest, jnp.float32(0))
+
+
+def _rollout(
+    play: Play, settings: Settings, agent: Agent, levels: TrainingLevels, actors: Actors, key: jax.Array
+) -> Any:
+    """As many steps as an update plays."""
+    agent = in_compute_precision(agent, settings.half_precision)
+    return collect(play, agent, levels, actors, key, steps=settings.rollout_steps)[:2]
+
+
+def _check(settings: Settings, task: Any) -> None:
+    """No episode may be cut off twice within an unroll."""
+    if task.max_steps < settings.bptt:
+        raise ValueError(f"episodes of {task.name} are shorter than bptt ({settings.bptt})")
+
+
+PPO = Algorithm(
+    name="ppo",
+    settings=Settings,
+    init=init,
+    update=update,
+    rollout=_rollout,
+    # A gradient is three passes, and every step is played once.
+    cost=lambda settings: ({"epochs": settings.epochs}, 1 + 3 * settings.epochs),
+    check=_check,
+)

@@ -1,0 +1,1 @@
+"""Trained agents that come with the package; see `afk.training.pretrained`."""

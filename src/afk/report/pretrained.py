@@ -1,0 +1,59 @@
+"""What the agents that come with the package do on fresh levels."""
+
+from typing import Any
+
+from afk.report.archive import Archive
+from afk.report.columns import TEXT_TASKS, published_row
+from afk.report.comparisons import LETTERS, SOLVED, pretrained_cell
+from afk.report.tables import Column, Row, Table
+from afk.studies.plan import GRID_TASKS
+from afk.studies.record import SHARES, is_number
+
+# A column: its title, the measure, the paper's table that has it too, and whether more is better.
+_COLUMNS = (
+    ("success", "success", "success", 1),
+    ("steps", "episode_length", "episode_length", -1),
+    ("queries", "queries", "", 0),
+    ("|Q_t|", "good_queries", "", 0),
+    ("precision", "precision", "", 0),
+    ("recall", "recall", "", 0),
+    ("F1", "f1", "", 0),
+)
+
+
+def pretrained(archive: Archive) -> list[Table]:
+    """A row a task, beside the paper's agent for that task."""
+    rows = [_row(archive, task) for task in (*GRID_TASKS, *TEXT_TASKS) if task in archive.pretrained]
+    episodes = {row.get("episodes") for row in archive.pretrained.values()}
+    notes = (
+        LETTERS,
+        f"Steps are compared where ours and the paper's succeed in {SOLVED:.0f}% or more.",
+        f"One agent for all tasks of Q-BabyAI and one for those of Q-TextWorld, on {_say(episodes)} fresh "
+        "levels of each, with the 95% interval (benchmarks/pretrained.py); the paper has an agent a task.",
+    )
+    title = "The agents that come with the package"
+    columns = tuple(Column(name) for name, *_ in _COLUMNS)
+    return [Table("pretrained", title, ("task",), columns, tuple(rows), notes)]
+
+
+def _row(archive: Archive, task: str) -> Row:
+    """What an agent came to on a task."""
+    world = task.split("/")[0]
+    cells = [
+        pretrained_cell(
+            archive,
+            task,
+            measure,
+            published=f"{world}_{table}",  # the paper has no table without a name
+            better=better,
+            solved_only=measure == "episode_length",
+            digits=2 if measure in SHARES and measure != "success" else 1,
+        )
+        for _, measure, table, better in _COLUMNS
+    ]
+    return Row((published_row(task),), tuple(cells))
+
+
+def _say(counts: set[Any]) -> str:
+    """How many levels, if it is the same number everywhere."""
+    return f"{counts.pop():,}" if len(counts) == 1 and all(map(is_number, counts)) else "many"

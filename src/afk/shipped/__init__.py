@@ -1,1 +1,0 @@
-"""Trained agents that come with the package; see `afk.experiments.shelf`."""

@@ -1,0 +1,1 @@
+"""Runs that are trained by the paper's protocol, and the records that they leave."""

@@ -1,0 +1,1 @@
+"""Training one run: its configuration, its loop, its evaluation, its checkpoints."""

@@ -1,0 +1,54 @@
+"""What a configuration describes, built: its environment, the agent's equipment, the network."""
+
+from functools import lru_cache
+from typing import Any
+
+import jax
+
+from afk.agents.base import Agent
+from afk.agents.build import find_network
+from afk.agents.note_rules import note_taking
+from afk.agents.notebook import Similarity
+from afk.agents.variants import find_variant
+from afk.envs.core import Environment
+from afk.envs.registry import make, make_roomy
+from afk.learning.algorithm import algorithm_of
+from afk.learning.rollout import Play
+from afk.learning.schedules import Schedules, schedules_at
+from afk.training.config import Config
+from afk.training.presets import preset
+
+
+def play_of(config: Config) -> Play:
+    """The fixed part of a run's loops."""
+    return make_play(make_roomy(*config.tasks), config.agent, Similarity(config.n_gram, config.alpha))
+
+
+@lru_cache(maxsize=32)
+def make_play(env: Environment[Any], agent: str, similarity: Similarity) -> Play:
+    """The environment, the agent's equipment, and how notes are taken; equal ones are the same."""
+    return Play(env, find_variant(agent), note_taking(env, similarity))
+
+
+def play_by_plan(task: str) -> Play:
+    """A task as a person or a plan plays it, with a notebook like the published agent's."""
+    config = preset("laptop", [task])
+    return make_play(make(task), config.agent, Similarity(config.n_gram, config.alpha))
+
+
+def make_agent(config: Config, key: jax.Array) -> Agent:
+    """A network before training."""
+    play, settings = play_of(config), config.settings
+    build = find_network(play.env.world, algorithm_of(settings).network(play.variant))
+    return build(play.variant, config.size, play.env, settings, key)
+
+
+def agent_shape(config: Config) -> Agent:
+    """A network with shapes in the place of arrays: a checkpoint is read without one being made before."""
+    return jax.eval_shape(lambda: make_agent(config, jax.random.key(0)))
+
+
+def schedules_of(config: Config, updates: int) -> Schedules:
+    """What is annealed, after so many updates of a run."""
+    pays = find_variant(config.agent).bonus
+    return schedules_at(config.settings, updates / config.updates, pays_bonus=pays)

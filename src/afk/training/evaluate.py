@@ -1,0 +1,203 @@
+"""Evaluation: episodes on fresh levels, and what the paper reports of them (section 4)."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from afk.agents.base import Agent
+from afk.envs.core import Environment, TimeStep, query_quality
+from afk.envs.level_pool import Pool, draw_pool, pool_of
+from afk.envs.registry import shared_program, world_of
+from afk.learning.devices import side_by_side
+from afk.learning.rollout import Actors, Play, act, open_levels, start_actors
+
+CHUNK = 500  # episodes played at once
+_Z = 1.96  # a 95% interval
+_FRESH = 1_000  # far from the purposes that a run splits its seed into
+
+
+class Episodes(NamedTuple):
+    """Finished episodes, each field (episodes,).
+
+    Attributes:
+        success: whether the task was done.
+        length: steps, queries included.
+        reward: what the environment paid.
+        queries: n_tot, queries asked, duplicates counted.
+        good: n_g, good queries asked, duplicates not counted.
+        wanted: |Q_t|.
+    """
+
+    success: Any
+    length: Any
+    reward: Any
+    queries: Any
+    good: Any
+    wanted: Any
+
+
+_Carry = tuple[Actors, Episodes, jax.Array, jax.Array, jax.Array]
+Policy = Callable[[Environment[Any], Any, jax.Array], np.ndarray]
+
+
+def expert(env: Environment[Any], states: Any, key: jax.Array) -> np.ndarray:
+    """The solver's plans for a batch of first states: (episodes, max_steps, components) int32."""
+    del key
+    return world_of(env).plan(env, states)
+
+
+def random(env: Environment[Any], states: Any, key: jax.Array) -> np.ndarray:
+    """Every component of every action uniformly at random: (episodes, max_steps, components) int32."""
+    shape = (len(states.step), env.max_steps, len(env.action_sizes))
+    return np.asarray(jax.random.randint(key, shape, 0, jnp.array(env.action_sizes)))
+
+
+def fresh_keys(seed: int) -> jax.Array:
+    """Two keys, for levels and for actions, that no run of training uses: its seed is split otherwise."""
+    return jax.random.split(jax.random.fold_in(jax.random.key(seed), _FRESH))
+
+
+def draw_level(env: Environment[Any], *, seed: int, level: int = 0) -> Pool[Any]:
+    """One of the fresh levels of a seed, as a pool of one; `afk watch` and `afk play` show the first."""
+    # Cut on the host, where no program is compiled for every number.
+    states = jax.device_get(env.draw_many(fresh_keys(seed)[0], level + 1))
+    return pool_of(env, jax.tree.map(lambda leaf: jnp.asarray(leaf[level:]), states))
+
+
+POLICIES: dict[str, Policy] = {"expert": expert, "random": random}
+
+
+def play(env: Environment[Any], policy: Policy, *, episodes: int, seed: int) -> Iterable[Episodes]:
+    """Play fresh levels, some hundred at a time."""
+    if episodes < 1:
+        raise ValueError(f"at least one episode is played, not {episodes}")
+    levels_key, policy_key = fresh_keys(seed)
+    states = draw_pool(env, levels_key, episodes).states
+    world = shared_program(env)
+    for number, start in enumerate(range(0, episodes, CHUNK)):
+        chunk = jax.tree.map(lambda leaf, start=start: leaf[start : start + CHUNK], states)
+        actions = policy(env, chunk, jax.random.fold_in(policy_key, number))
+        yield Episodes(*jax.device_get(_play_actions(world, chunk, jnp.asarray(actions))))
+
+
+@partial(jax.jit, static_argnums=0)
+def _play_actions(env: Environment[Any], states: Any, actions: jax.Array) -> Episodes:
+    """Play (episodes, steps, components) actions until each episode is over."""
+
+    def step(
+        carry: tuple[Any, Episodes, jax.Array], action: jax.Array
+    ) -> tuple[tuple[Any, Episodes, jax.Array], None]:
+        states, ended, over = carry
+        states, time_step = jax.vmap(env.step)(states, action)
+        return (states, _follow(ended, over, time_step), over | time_step.done), None
+
+    carry = (states, _nothing(len(actions)), jnp.zeros(len(actions), bool))
+    return jax.lax.scan(step, carry, actions.swapaxes(0, 1))[0][1]
+
+
+def _nothing(count: int) -> Episodes:
+    """So many episodes before their first step."""
+    zeros = jnp.zeros(count, jnp.int32)
+    return Episodes(zeros.astype(bool), zeros, zeros.astype(jnp.float32), zeros, zeros, zeros)
+
+
+def _follow(episodes: Episodes, over: jax.Array, time_step: TimeStep) -> Episodes:
+    """What (episodes,) episodes amount to after one more step; those that are over stay as they are."""
+    stats, reward = time_step.stats, episodes.reward + time_step.reward
+    now = Episodes(time_step.success, stats.steps, reward, stats.queries, stats.good, stats.wanted)
+    return jax.tree.map(lambda old, new: jnp.where(over, old, new), episodes, now)
+
+
+def play_agent(play: Play, agent: Agent, *, episodes: int, seed: int) -> Iterable[Episodes]:
+    """A trained agent on fresh levels, its actions drawn from its policy; some hundred levels at a time."""
+    levels_key, play_key = fresh_keys(seed)
+    levels = draw_pool(play.env, levels_key, episodes)
+    alone = jax.tree.map(lambda leaf: leaf[None] if eqx.is_array(leaf) else leaf, agent)
+    for number, start in enumerate(range(0, episodes, CHUNK)):
+        pools = jax.tree.map(lambda leaf, start=start: leaf[None, start : start + CHUNK], levels)
+        played = play_agents(play, alone, pools, jax.random.fold_in(play_key, number)[None])
+        yield Episodes(*(field[0] for field in played))
+
+
+def play_agents(play: Play, agents: Agent, pools: Pool[Any], keys: jax.Array) -> Episodes:
+    """Several agents side by side, each in one episode of each level of its pool: fields (agents, levels).
+
+    A ValueError if a network gives no numbers, as it does when there are more distinct notes than it allows.
+    """
+    episodes, sound = jax.device_get(_play_agents(play, agents, pools, keys))
+    if not sound.all():
+        raise ValueError("the network gives no numbers (more distinct notes than its size allows?)")
+    return Episodes(*episodes)
+
+
+def compile_play(play: Play, agents: Agent, pools: Pool[Any], keys: jax.Array) -> None:
+    """Compile what `play_agents` would, for the cache of compiled programs; nothing is played."""
+    program = _play_agents.lower(play, agents, pools, keys)  # pyright: ignore[reportFunctionMemberAccess]
+    program.compile()
+
+
+@eqx.filter_jit
+def _play_agents(play: Play, agents: Agent, pools: Pool[Any], keys: jax.Array) -> tuple[Episodes, jax.Array]:
+    """The same on the device, and whether each agent's values were numbers."""
+    arrays, static = eqx.partition(agents, eqx.is_array)
+
+    def play_one(arrays: Any, pool: Pool[Any], key: jax.Array) -> tuple[Episodes, jax.Array]:
+        agent = eqx.combine(arrays, static)
+
+        def step(carry: _Carry) -> _Carry:
+            actors, ended, over, sound, key = carry
+            key, act_key = jax.random.split(key)
+            actors, time_step, experience, _ = act(play, agent, levels, actors, act_key)
+            sound &= jnp.isfinite(experience.value).all()
+            return actors, _follow(ended, over, time_step), over | time_step.done, sound, key
+
+        levels = open_levels(play, pool)
+        actors = start_actors(agent, levels, pool.size)
+        carry = (actors, _nothing(pool.size), jnp.zeros(pool.size, bool), jnp.bool_(True), key)
+        _, ended, _, sound, _ = jax.lax.while_loop(lambda carry: ~carry[2].all(), step, carry)
+        return ended, sound
+
+    return side_by_side(play_one, arrays, pools, keys)
+
+
+def summarise_by_task(episodes: Episodes, tasks: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The paper's measures for each task of a mixture, whose levels come in turn."""
+    shares: dict[str, list[Episodes]] = {task: [] for task in tasks}
+    for index, task in enumerate(tasks):
+        shares[task].append(Episodes(*(field[index :: len(tasks)] for field in episodes)))
+    return {task: summarise(played) for task, played in shares.items()}
+
+
+def summarise(chunks: Iterable[Episodes]) -> dict[str, Any]:
+    """The paper's measures, each the mean over episodes; success with its 95% (Wilson) interval."""
+    episodes = Episodes(*(np.concatenate(fields) for fields in zip(*chunks, strict=True)))
+    precision, recall, f1 = query_quality(episodes.good, episodes.queries, episodes.wanted)
+    return {
+        "episodes": len(episodes.success),
+        "success": float(episodes.success.mean()),
+        "success_interval": list(wilson_interval(int(episodes.success.sum()), len(episodes.success))),
+        "episode_length": float(episodes.length.mean()),
+        "reward": float(episodes.reward.mean()),
+        "queries": float(episodes.queries.mean()),
+        "good_queries": float(episodes.wanted.mean()),
+        "precision": float(precision.mean()),
+        "recall": float(recall.mean()),
+        "f1": float(f1.mean()),
+    }
+
+
+def wilson_interval(successes: int, trials: int) -> tuple[float, float]:
+    """The 95% interval of a success rate; unlike the normal one it is sensible at 0% and 100%."""
+    rate = successes / trials
+    middle = rate + _Z**2 / (2 * trials)
+    margin = _Z * math.sqrt(rate * (1 - rate) / trials + _Z**2 / (4 * trials**2))
+    scale = 1 + _Z**2 / trials
+    low = (middle - margin) / scale if successes else 0.0
+    high = (middle + margin) / scale if successes < trials else 1.0
+    return low, high

@@ -1,0 +1,55 @@
+"""Folders that one process at a time works in, on all machines that see them."""
+
+import fcntl
+import os
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+LOCK_FILE = "lock"  # the file in a locked folder
+_PAUSE = 0.5  # seconds between two looks at a folder that is in use
+
+
+@contextmanager
+def lock(folder: Path, *, wait: bool = False) -> Iterator[None]:
+    """Have a folder for oneself until the block is left, or until the process is over, however it ends.
+
+    The operating system holds the lock, so a process that was killed holds none. On a shared file system it
+    reaches over machines.
+
+    Args:
+        folder: made if it is not there.
+        wait: until whoever has it is done; otherwise a ValueError that names them.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / LOCK_FILE).open("a+") as file:
+        while not _lock(file):
+            if not wait:
+                raise ValueError(f"{folder} is in use by {_holder(file)}")
+            time.sleep(_PAUSE)
+        # The file stays: if it were removed, two could each lock a file of that name.
+        file.truncate(0)
+        print(f"process {os.getpid()} on {socket.gethostname()}", file=file, flush=True)
+        try:
+            yield
+        finally:
+            file.truncate(0)
+
+
+def _lock(file: IO[str]) -> bool:
+    """Whether the lock could be had."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        raise OSError(error.errno, f"cannot be locked: {error.strerror}", file.name) from error
+    return True
+
+
+def _holder(file: IO[str]) -> str:
+    file.seek(0)
+    return file.read().strip() or "another process"

@@ -1,0 +1,149 @@
+"""Trained agents by name: of a run's folder, of a checkpoint, or one that comes with the package."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from importlib.resources import as_file, files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from afk.agents.base import Agent
+from afk.envs.core import Environment
+from afk.envs.registry import find_task, make, make_roomy, task_named, world_of
+from afk.learning.rollout import Play
+from afk.training import checkpoint
+from afk.training.build import agent_shape, play_of
+from afk.training.config import Config
+from afk.training.evaluate import POLICIES, Episodes, play, play_agent
+
+PRETRAINED = "pretrained"
+# What is shown first of what they do: five questions and two rooms, never solved in the paper.
+SHOWN = "qbabyai/object-in-box+danger+go-to-favorite"
+
+
+class TrainedAgent(NamedTuple):
+    """An agent and how it was trained."""
+
+    config: Config
+    seed: int
+    network: Agent
+
+
+def find_agent(name: str, tasks: tuple[str, ...], *, any_task: bool = False) -> TrainedAgent:
+    """A trained agent; a ValueError if there is none.
+
+    Args:
+        name: a run's folder, a checkpoint of an agent, or `PRETRAINED`.
+        tasks: what it is to play.
+        any_task: whether it may have been trained on other tasks.
+    """
+    tasks = tuple(map(task_named, tasks))  # what does not exist nobody was trained on
+    if name == PRETRAINED:
+        with as_file(_pretrained(tasks[0], any_task=any_task)) as path:
+            return load_agent(path)
+    path = Path(name)
+    if not path.exists():
+        raise ValueError(
+            f"there is no agent {name}: say {PRETRAINED}, a run's folder or a checkpoint; "
+            "`afk eval` also takes expert and random"
+        )
+    agent = load_agent(_best(path) if path.is_dir() else path)
+    unknown = sorted(set(tasks) - set(agent.config.tasks))
+    if unknown and not any_task:
+        raise ValueError(
+            f"{name} was trained on {', '.join(dict.fromkeys(agent.config.tasks))}, not on {unknown[0]}; "
+            "--any-task lets it play nevertheless"
+        )
+    return agent
+
+
+def play_on(agent: TrainedAgent, env: Environment[Any], *, name: str) -> Play:
+    """What an agent plays in an environment; a ValueError if it was trained with other actions."""
+    play = play_of(agent.config)
+    if play.env.action_sizes != env.action_sizes:
+        raise ValueError(f"{name} was trained with other actions than {env.name} has: it cannot play it")
+    return replace(play, env=env)
+
+
+def play_fresh(
+    agent: TrainedAgent | str, task: str, *, episodes: int, seed: int, any_task: bool = False
+) -> tuple[dict[str, Any], Iterable[Episodes]]:
+    """Let an agent play fresh levels of a task, some hundred at a time.
+
+    Args:
+        agent: itself, or what `find_agent` takes, or one of `POLICIES`.
+        task: what is played.
+        episodes: how many levels.
+        seed: what they are drawn with.
+        any_task: whether it may have been trained on other tasks.
+
+    Returns:
+        Who plays what, for a summary, and the episodes as they end.
+    """
+    labels: dict[str, Any] = {"agent": agent if isinstance(agent, str) else agent.config.agent}
+    labels |= {"task": task, "seed": seed}
+    if isinstance(agent, str) and agent in POLICIES:
+        return labels, play(make(task), POLICIES[agent], episodes=episodes, seed=seed)
+    found = find_agent(agent, (task,), any_task=any_task) if isinstance(agent, str) else agent
+    labels |= {"variant": found.config.agent, "trained_with_seed": found.seed}
+    # In the world that it was trained in, for which there is a program already.
+    there = play_on(found, make_roomy(task), name=str(labels["agent"]))
+    return labels, play_agent(there, found.network, episodes=episodes, seed=seed)
+
+
+def load_agent(path: Path) -> TrainedAgent:
+    """The agent of a checkpoint."""
+    description = checkpoint.read_description(path)
+    if not {"config", "seed"} <= description.keys():
+        raise ValueError(f"{path} is not the checkpoint of an agent, such as best-24.safetensors")
+    config = checkpoint.config_of(description, path)
+    return TrainedAgent(config, description["seed"], checkpoint.load(path, agent_shape(config)))
+
+
+def save_small(path: Path, agent: TrainedAgent) -> None:
+    """Write an agent in half precision, in which it comes with the package."""
+    arrays = jax.tree.map(
+        lambda leaf: leaf.astype(jnp.bfloat16), eqx.filter(agent.network, eqx.is_inexact_array)
+    )
+    checkpoint.save(path, arrays, checkpoint.describe(agent.config, seed=agent.seed))
+
+
+def pretrained_tasks() -> tuple[str, ...]:
+    """The tasks that a pretrained agent is there for."""
+    return tuple(sorted(_agents()))
+
+
+def _agents() -> dict[str, Traversable]:
+    """The agents that come with the package, by the tasks that each was trained on."""
+    agents = [path for path in files("afk.pretrained").iterdir() if path.name.endswith(".safetensors")]
+    found: dict[str, Traversable] = {}
+    for agent in sorted(agents, key=lambda each: each.name):
+        with as_file(agent) as path:
+            found |= dict.fromkeys(checkpoint.read_description(path)["config"]["tasks"], agent)
+    return found
+
+
+def _pretrained(task: str, *, any_task: bool) -> Traversable:
+    """The agent for a task, or, for any task, that of its world."""
+    agents, world = _agents(), world_of(find_task(task))
+    if task not in agents and any_task:
+        return next(agent for name, agent in agents.items() if world_of(find_task(name)) is world)
+    if task not in agents:
+        raise ValueError(
+            f"there is no pretrained agent for {task}; there is one for {', '.join(pretrained_tasks())}"
+        )
+    return agents[task]
+
+
+def _best(folder: Path) -> Path:
+    """The one best agent of a run."""
+    found = sorted(folder.glob("best-*.safetensors"))
+    if not found:
+        raise ValueError(f"{folder} holds no agent yet: a run writes best-SEED.safetensors when it evaluates")
+    if len(found) > 1:
+        raise ValueError(f"{folder} holds several agents; name one of {', '.join(map(str, found))}")
+    return found[0]

@@ -1,0 +1,107 @@
+"""A run as one watches it: a bar with what matters."""
+
+import shlex
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from types import FrameType
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from afk.training.config import read_config
+from afk.training.log import Row, final_evaluation, read_log
+from afk.training.trainer import train
+
+_LOOK_BACK = 3600.0  # seconds from which the time left is estimated: a chunk may take minutes
+
+
+def train_with_bar(
+    folder: Path, console: Console, *, devices: int | None = None, until: float | None = None
+) -> bool:
+    """Train the run of a folder under a progress bar.
+
+    At Ctrl-C it goes on to the end of the chunk, and is saved; at the second one it stops dead.
+
+    Args:
+        folder: of the run.
+        console: where the bar is.
+        devices: how many to use; all there are if not given.
+        until: the success in an evaluation at which it stops before the end.
+
+    Returns:
+        Whether it was trained as long as it should be.
+    """
+    config = read_config(folder)
+    total = config.updates * config.settings.steps_per_update
+    seeds = ", ".join(map(str, config.seeds))
+    _say(console, f"{config.agent} on {' + '.join(config.tasks)}, seed {seeds}")
+    columns = (BarColumn(10), TextColumn("{task.fields[measures]}"), TimeRemainingColumn(compact=True))
+    bar = Progress(*columns, console=console, speed_estimate_period=_LOOK_BACK)
+    with bar, _catch_interrupt(console) as interrupted:
+        task = bar.add_task("", total=total, measures="compiling")
+        # Closed here: where training stands is saved then, which may fail and must be heard of.
+        with closing(train(folder, devices=devices)) as chunks:
+            for rows in chunks:
+                bar.update(task, completed=rows[0]["steps"], measures=_measures(rows, total))
+                if until is not None and min(_success(row) for row in rows) >= until:
+                    return True
+                if interrupted():
+                    return rows[0]["updates"] >= config.updates
+    return True
+
+
+def say_what_next(folder: Path, console: Console, *, finished: bool) -> None:
+    """How to go on with a run that was stopped; or the paper's final metric, and how to evaluate it."""
+    if not finished:
+        _say(console, f"stopped; go on with: afk train --resume {shlex.quote(str(folder))}")
+        return
+    config, rows = read_config(folder), read_log(folder)
+    for seed in config.seeds:
+        mine = [row for row in rows if row["seed"] == seed]
+        if any("evaluation" in row for row in mine):
+            final = final_evaluation(mine)
+            _say(
+                console,
+                f"seed {seed}: success {final['success']:.1%}, length {final['episode_length']:.1f}, "
+                f"queries {final['queries']:.1f}, F1 {final['f1']:.2f} (mean of the last evaluations)",
+            )
+    path = folder if len(config.seeds) == 1 else folder / f"best-{config.seeds[0]}.safetensors"
+    _say(console, f"done; evaluate it with: afk eval {shlex.quote(str(path))} --task {config.tasks[0]}")
+
+
+def _say(console: Console, line: str) -> None:
+    """Print a line as it is, so that a command in it can be copied."""
+    console.print(line, soft_wrap=True, markup=False, highlight=False)
+
+
+def _measures(rows: list[Row], total: int) -> str:
+    """What matters of the latest lines of a log, means over seeds, in less than 60 characters."""
+    seen = {name: sum(row["training"][name] for row in rows) / len(rows) for name in rows[0]["training"]}
+    return (
+        f"{rows[0]['steps'] / 1e6:.2f}/{total / 1e6:.2f}M {rows[0]['steps_per_second']:,.0f}/s "
+        f"success {seen['success']:.1%} length {seen['steps']:.1f} queries {seen['queries']:.1f}"
+    )
+
+
+def _success(row: Row) -> float:
+    """Success in the evaluation of a line of the log, if there is one."""
+    return row["evaluation"]["success"] if "evaluation" in row else 0.0
+
+
+@contextmanager
+def _catch_interrupt(console: Console) -> Iterator[Callable[[], bool]]:
+    """Tell whether Ctrl-C was pressed; the second one is not caught."""
+    pressed = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        pressed.append(number)
+        signal.signal(signal.SIGINT, before)
+        console.print("stopping soon, with everything saved; once more to stop at once")
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: bool(pressed)
+    finally:
+        signal.signal(signal.SIGINT, before)

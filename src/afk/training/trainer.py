@@ -1,0 +1,243 @@
+"""Training: updates on the device; between them fresh levels, lines in the log, at times a state.
+
+A run is a folder, of one seed or of several that are trained side by side:
+
+    config.json             what is trained, and how
+    log.jsonl               a line for each seed and `log_every` updates; seconds of updates apart
+    best-24.safetensors     the agent of seed 24 that did best in an evaluation
+    last-24.safetensors     the agent of seed 24 at the last evaluation
+    state.safetensors       everything, to go on from
+    first.safetensors       the agent that training began with, if it was given one
+    lock                    who trains it just now, if anybody does: see `afk.training.lock`
+    tensorboard/seed-24/    the log once more, for TensorBoard, where tensorboardX is installed
+    record.json             what came of it, once it is over: see `afk.studies.record`
+
+Killed at any moment, a run goes on from its last state, and ends with the same parameters as if it had not.
+"""
+
+import math
+import time
+from collections.abc import Generator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+from jax.sharding import Mesh
+
+from afk.agents.base import Agent
+from afk.files import write_json
+from afk.learning.algorithm import algorithm_of
+from afk.learning.devices import place, use_devices
+from afk.training import checkpoint
+from afk.training.build import agent_shape, make_agent, play_of, schedules_of
+from afk.training.config import Config, read_config
+from afk.training.evaluate import compile_play, play_agents, summarise, summarise_by_task
+from afk.training.levels import (
+    NETWORK,
+    TRAINING,
+    draw_evaluation_levels,
+    draw_training_levels,
+    run_key,
+    seed_levels,
+    stack,
+)
+from afk.training.lock import LOCK_FILE
+from afk.training.log import Row, append_log, read_log, write_log
+from afk.training.tensorboard import EventLog
+from afk.training.update import CompiledUpdates, Learner
+
+_FIRST = "first.safetensors"
+_SAVE_SECONDS = (
+    20  # between states that are saved: what is lost at most if a run is killed, and a line of the log
+)
+
+
+def check_start(config: Config, folder: Path, first: Agent | None = None) -> None:
+    """Whether `start_run` can make a run; a ValueError if not, and nothing is written either way."""
+    # An agent alone is what is left where this was cut off.
+    harmless = (LOCK_FILE, _FIRST)
+    if folder.exists() and (
+        not folder.is_dir() or any(path.name not in harmless for path in folder.iterdir())
+    ):
+        held = "holds a run already" if (folder / "config.json").is_file() else "is not an empty folder"
+        raise ValueError(f"{folder} {held}; choose another, or go on with a run that is there by --resume")
+    if first is not None and checkpoint.shapes(first) != checkpoint.shapes(agent_shape(config)):
+        raise ValueError(f"the agent to begin with has another network than {config.agent} has here")
+
+
+def start_run(config: Config, folder: Path, first: Agent | None = None) -> None:
+    """Make the folder of a new run; a ValueError if something is there already.
+
+    Args:
+        config: the run.
+        folder: where nothing is yet.
+        first: an agent to begin with, such as one that was trained on other tasks; it must have the same
+            network. Every seed begins with a new one otherwise.
+    """
+    check_start(config, folder, first)
+    if first is not None:
+        config = replace(config, initial_agent=checkpoint.digest(first))
+        checkpoint.save(folder / _FIRST, first, checkpoint.describe(config))
+    write_json(folder / "config.json", config.to_json())
+
+
+def train(folder: Path, *, devices: int | None = None) -> Generator[list[Row]]:
+    """Train the run of a folder from where it stands.
+
+    Args:
+        folder: of the run.
+        devices: how many to use; all there are if not given.
+
+    Yields:
+        The new lines of its log, one for each seed, once they are on disk. Where training stands is saved
+        now and then, when training is over, and when nobody wants more lines.
+    """
+    config = read_config(folder)
+    for remains in folder.glob(".*.safetensors.*"):  # of a process that was killed as it wrote
+        remains.unlink()
+    mesh = use_devices(devices, config.settings.environments)
+    state = folder / "state.safetensors"
+    if state.exists():
+        checkpoint.check_origin(state, config)  # before anything is compiled
+    learner = first_learners(config, _read_first(config, folder))
+    if state.exists():
+        learner = checkpoint.load(state, learner)
+    learner = _spread(learner, mesh)
+    rows = [row for row in read_log(folder) if row["updates"] <= _updates(learner)]
+    if _updates(learner) >= config.updates:
+        return
+    write_log(folder, rows)  # without what was logged but not saved, and without half a line
+    run_updates = CompiledUpdates(config, learner, draw_training_levels(config, _updates(learner)), mesh)
+    trained = rows[-1]["training_seconds"] if rows else 0.0
+    since = time.perf_counter() - (rows[-1]["seconds"] if rows else 0.0)
+    saved, events = -math.inf, EventLog(folder, after=rows[-1]["steps"] if rows else 0)
+    while _updates(learner) < config.updates:
+        start = time.perf_counter()
+        done = _updates(learner)
+        levels, schedules = draw_training_levels(config, done), schedules_of(config, done)
+        learner, episodes, losses = run_updates(learner, levels, schedules)
+        new = _describe(config, learner, episodes, losses)
+        trained += time.perf_counter() - start
+        if config.is_evaluated(_updates(learner)):
+            _evaluate(config, learner, new)
+            _keep_agents(folder, config, learner, rows, new)
+        for row in new:
+            row |= {"seconds": time.perf_counter() - since, "training_seconds": trained}
+            row["steps_per_second"] = len(config.seeds) * row["steps"] / trained
+        rows += new
+        # The log first: a line too many is dropped on resuming, a line too few would be lost.
+        append_log(folder, new)
+        events.write(new)
+        is_due = time.perf_counter() - saved > _SAVE_SECONDS or _updates(learner) >= config.updates
+        if is_due:
+            _save(folder, config, learner)
+            saved = time.perf_counter()
+        try:
+            yield new
+        except GeneratorExit:
+            if not is_due:
+                _save(folder, config, learner)
+            raise
+
+
+def compile_run(config: Config) -> None:
+    """Compile what a new run will, for the cache of compiled programs; nothing is played."""
+    mesh = use_devices(None, config.settings.environments)
+    learner = _spread(first_learners(config), mesh)
+    CompiledUpdates(config, learner, draw_training_levels(config, 0), mesh)
+    compile_play(play_of(config), learner.agent, *draw_evaluation_levels(config, 0))
+
+
+def _spread(learner: Learner, mesh: Mesh) -> Learner:
+    """Put learners on the devices: the network on each, episodes spread over them."""
+    return replace(place(learner, mesh), actors=place(learner.actors, mesh, axis=1))
+
+
+def _save(folder: Path, config: Config, learner: Learner) -> None:
+    """Save where training stands."""
+    checkpoint.save(folder / "state.safetensors", learner, checkpoint.describe(config))
+
+
+def _read_first(config: Config, folder: Path) -> Agent | None:
+    """The agent that a run begins with, if it was given one; a ValueError if it is lost."""
+    if not config.initial_agent:
+        return None
+    agent = checkpoint.load(folder / _FIRST, agent_shape(config))
+    if checkpoint.digest(agent) != config.initial_agent:
+        raise ValueError(f"{folder / _FIRST} is not the agent that this run begins with")
+    return agent
+
+
+def first_learners(config: Config, agent: Agent | None = None) -> Learner:
+    """Where training starts with every seed, with a leading axis of seeds."""
+    return stack([first_learner(config, seed, agent) for seed in config.seeds])
+
+
+def first_learner(config: Config, seed: int, agent: Agent | None = None) -> Learner:
+    """Where training starts, with an agent that is new if none is given."""
+    settings, agent = config.settings, agent or make_agent(config, run_key(seed, NETWORK))
+    levels, key = seed_levels(config, seed, 0), run_key(seed, TRAINING)
+    return algorithm_of(settings).init(play_of(config), settings, agent, levels, key)
+
+
+def _updates(learner: Learner) -> int:
+    return int(learner.updates[0])
+
+
+def _describe(config: Config, learner: Learner, episodes: Any, losses: Any) -> list[Row]:
+    """New lines of the log."""
+    sums, losses = jax.device_get((vars(episodes), losses._asdict()))
+    updates = _updates(learner)
+    rows = []
+    for index, seed in enumerate(config.seeds):
+        loss = {name: float(value[index]) for name, value in losses.items()}
+        if not all(value == value for value in loss.values()):
+            raise ValueError(
+                "training broke down: a loss is not a number (more distinct notes than the network allows?)"
+            )
+        count = int(sums["count"][index])
+        rows.append(
+            {
+                "seed": seed,
+                "updates": updates,
+                "steps": updates * config.settings.steps_per_update,
+                "episodes": count,
+                "training": {
+                    name: float(value[index] / max(count, 1))
+                    for name, value in sums.items()
+                    if name != "count"
+                },
+                "losses": loss,
+            }
+        )
+    return rows
+
+
+def _evaluate(config: Config, learner: Learner, rows: list[Row]) -> None:
+    """Add to each seed's line how its agent does on fresh levels."""
+    levels = draw_evaluation_levels(config, _updates(learner))
+    episodes = play_agents(play_of(config), learner.agent, *levels)
+    for index, row in enumerate(rows):
+        played = type(episodes)(*(field[index] for field in episodes))
+        row["evaluation"] = summarise([played])
+        if len(config.tasks) > 1:
+            row["evaluation_by_task"] = summarise_by_task(played, config.tasks)
+
+
+def _keep_agents(folder: Path, config: Config, learner: Learner, rows: list[Row], new: list[Row]) -> None:
+    """Write the agent of every seed, and once more if it is its best so far."""
+
+    def merit(row: Row) -> tuple[float, float]:
+        return row["evaluation"]["success"], -row["evaluation"]["episode_length"]
+
+    agents = eqx.filter(learner.agent, eqx.is_array)
+    for index, row in enumerate(new):
+        seed = row["seed"]
+        agent = jax.tree.map(lambda leaf, index=index: leaf[index], agents)
+        earlier = [merit(each) for each in rows if each["seed"] == seed and "evaluation" in each]
+        best = not earlier or merit(row) > max(earlier)
+        for name in ("last", "best") if best else ("last",):
+            path = folder / f"{name}-{seed}.safetensors"
+            checkpoint.save(path, agent, checkpoint.describe(config, seed=seed))
