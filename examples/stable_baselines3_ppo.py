@@ -13,7 +13,7 @@ import gymnasium
 import numpy as np
 from stable_baselines3 import PPO  # pyright: ignore[reportMissingImports]
 
-from afk.envs.gymnasium import FlatEnv, register_all
+from afk.envs.adapters.gymnasium import FlatEnv, register_all
 
 EPISODES = 50  # that are played to see how good the policy is
 

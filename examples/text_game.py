@@ -2,7 +2,7 @@
 
 import gymnasium
 
-from afk.envs.gymnasium import register_all
+from afk.envs.adapters.gymnasium import register_all
 
 
 def main() -> None:

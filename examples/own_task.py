@@ -1,0 +1,29 @@
+"""A task of your own: a floor plan and a tuple of clauses. Register it, solve it, evaluate it.
+
+python examples/own_task.py
+"""
+
+import afk
+from afk.envs.qbabyai.levels.clauses import Danger, GoToFavorite
+from afk.envs.qbabyai.levels.floorplan import FloorPlan
+from afk.envs.qbabyai.levels.tasks import Task
+
+# Four small rooms with closed doors, tiles that may be deadly, and three toys of which one is wanted.
+TASK = Task(
+    "qbabyai/four-rooms",
+    FloorPlan(rows=2, columns=2, room_size=6),
+    (Danger(), GoToFavorite(objects=3)),
+)
+
+
+def main(agents: tuple[str, ...] = ("expert", "random", "pretrained"), episodes: int = 50) -> None:
+    """Register the task, and let agents play it; the pretrained one has never seen this floor plan."""
+    afk.register(TASK)
+    print("to be asked:", ", ".join(TASK.questions))
+    for agent in agents:
+        found = afk.evaluate(agent, TASK.name, episodes=episodes, any_task=True)
+        print(f"{agent:10} success {found['success']:.0%} with {found['queries']:.1f} questions")
+
+
+if __name__ == "__main__":
+    main()

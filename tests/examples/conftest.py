@@ -1,0 +1,5 @@
+"""What these tests share."""
+
+from ..registries import registries
+
+__all__ = ["registries"]
