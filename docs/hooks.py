@@ -18,7 +18,7 @@ def on_page_markdown(markdown: str, *, config: Any, **_: Any) -> str:
     archive = read_archive(Path(config["config_file_path"]).parent / "results")
 
     def make_tables(mark: re.Match[str]) -> str:
-        tables = [table for table in find_item(mark[1]).tables(archive) if not table.is_empty]
+        tables = [table for table in find_item(mark[1])(archive) if not table.is_empty]
         return "\n".join(map(to_markdown, tables)) or f"No records of `{mark[1]}` are in `results/` yet."
 
     return _MARK.sub(make_tables, markdown)
