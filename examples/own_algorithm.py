@@ -1,7 +1,7 @@
 """An algorithm of your own: advantage actor-critic (A2C) in one file, trained by the same trainer as PPO.
 
 An algorithm is two pure functions, `init` and `update`, over a learner of its own, and a frozen dataclass of
-hyperparameters. Registered, it has everything else: presets and `--set`, several seeds side by side, logs,
+hyperparameters. A configuration with such settings has everything else: several seeds side by side, logs,
 checkpoints, exact resume, evaluation, records.
 
 python examples/own_algorithm.py

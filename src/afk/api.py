@@ -24,16 +24,19 @@ AgentLike = TrainedAgent | str | PathLike[str]
 
 
 def load_agent(
-    name: str | PathLike[str] = PRETRAINED, task: str = SHOWN, *, any_task: bool = False
+    name: str | PathLike[str] = PRETRAINED, task: str | None = None, *, any_task: bool = False
 ) -> TrainedAgent:
     """A trained agent; a ValueError if there is none.
 
     Args:
         name: ``pretrained`` for one that comes with the package, the folder of a run, or a checkpoint.
-        task: what it is to play, a name or letters.
-        any_task: whether it may have been trained on other tasks.
+        task: what it is to play, a name or letters; if None, what it was trained on, and for ``pretrained``
+            the tasks of Q-BabyAI.
+        any_task: whether it may have been trained on other tasks than `task`.
     """
-    return find_agent(str(name), (task,), any_task=any_task)
+    if task is None and str(name) == PRETRAINED:
+        task = SHOWN
+    return find_agent(str(name), () if task is None else (task,), any_task=any_task)
 
 
 def evaluate(

@@ -134,6 +134,7 @@ def test_a_refusal_is_all_that_a_process_says(
     assert not list(tmp_path.iterdir()), "nothing is left behind"
 
 
+@pytest.mark.slow
 def test_a_pretrained_agent_is_evaluated_and_watched(tmp_path: Path) -> None:
     done = run_apart("eval", "pretrained", "--task", "qbabyai/danger", "--episodes", "50", "--json")
     assert done.returncode == 0, done.stderr

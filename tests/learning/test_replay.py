@@ -128,6 +128,7 @@ def check_worth(drawn: Transitions, index: int, episode: Episode) -> int:
 
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=40, deadline=None, derandomize=True)
+@pytest.mark.slow
 def test_every_step_that_is_kept_is_drawn_and_is_worth_what_followed(seed: int) -> None:
     play, episodes = invent(seed, 40)
     won, rest = kept(episodes, won=True), kept(episodes, won=False)

@@ -25,29 +25,40 @@ def write_log(folder: Path, *rows: dict[str, Any]) -> None:
     (folder / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
+def make_folder(runs: Path, seeds: tuple[int, ...], **changes: Any) -> None:
+    """The folder of a run that has begun."""
+    folder = run_folder(runs, replace(RUN, seeds=seeds, **changes))
+    folder.mkdir()
+    (folder / "config.json").touch()
+
+
 def test_what_is_left_of_a_run(tmp_path: Path) -> None:
-    assert what_is_left(RUN, tmp_path) == RUN
+    assert what_is_left(RUN, tmp_path, tmp_path) == RUN
     keep_record(tmp_path, make_run("afk", "S", [0.9, 0.8], unseen={"CS": [0.1, 0.2]}))
     for seeds, held_out in (((24, 42), ()), ((42,), (CS,)), ((42, 24), (CS,))):
-        assert what_is_left(replace(RUN, seeds=seeds, held_out=held_out), tmp_path) is None
-    assert what_is_left(replace(RUN, seeds=(42, 7, 24, 3)), tmp_path) == replace(
+        assert what_is_left(replace(RUN, seeds=seeds, held_out=held_out), tmp_path, tmp_path) is None
+    assert what_is_left(replace(RUN, seeds=(42, 7, 24, 3)), tmp_path, tmp_path) == replace(
         RUN, seeds=(7, 3), held_out=(CS,)
     ), "further seeds play what the others have played"
-    assert what_is_left(replace(RUN, seeds=(42,), held_out=(CD,)), tmp_path) == replace(
+    with pytest.raises(ValueError, match=rf"lacks {re.escape(CD)}, and its agent of seed 24 is not in"):
+        what_is_left(replace(RUN, held_out=(CD,)), tmp_path, tmp_path)
+    make_folder(tmp_path, (24, 42))
+    assert what_is_left(replace(RUN, seeds=(42,), held_out=(CD,)), tmp_path, tmp_path) == replace(
         RUN, seeds=(24, 42), held_out=(CS, CD)
     ), "all seeds play what is new"
-    assert what_is_left(replace(RUN, seeds=(7,), held_out=(CD,)), tmp_path) == replace(
+    assert what_is_left(replace(RUN, seeds=(7,), held_out=(CD,)), tmp_path, tmp_path) == replace(
         RUN, seeds=(24, 42, 7), held_out=(CS, CD)
     )
-    assert what_is_left(replace(RUN, steps=7), tmp_path) == replace(RUN, steps=7), "another run"
+    assert what_is_left(replace(RUN, steps=7), tmp_path, tmp_path) == replace(RUN, steps=7), "another run"
 
 
 def test_a_run_goes_on_in_the_folders_that_it_has(tmp_path: Path) -> None:
     run = replace(RUN, seeds=(1, 2, 3, 4, 5))
     assert split_by_folder(tmp_path, run) == [run]
     for seeds in ((4,), (1, 3), (5, 6)):
-        run_folder(tmp_path, replace(run, seeds=seeds)).mkdir()
-    run_folder(tmp_path, replace(run, steps=7, seeds=(2,))).mkdir()
+        make_folder(tmp_path, seeds)
+    make_folder(tmp_path, (2,), steps=7)
+    run_folder(tmp_path, run).with_name(f"{run_folder(tmp_path, run).name}.bak").mkdir()
     parts = [part.seeds for part in split_by_folder(tmp_path, run)]
     assert parts == [(1, 3), (4,), (2, 5)], "nobody trains seed 6, which was not asked for"
     assert [part.seeds for part in split_by_folder(tmp_path, replace(run, seeds=(1, 3)))] == [(1, 3)]

@@ -201,3 +201,17 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
         read_record(tmp_path / "fast--afk--S.json")
     with pytest.raises(ValueError, match="cannot be read: Is a directory"):
         read_record(tmp_path)
+
+
+def test_seeds_that_come_one_by_one_count_once(tmp_path: Path) -> None:
+    whole = make_run("afk", "S", [0.9, 0.8, 0.7])
+    whole = replace(whole, compile_seconds=30.0, machine={"device": "one", "cores": 2})
+    for index, seed in enumerate(whole.seeds):
+        alone = replace(
+            whole, seeds=(seed,), compile_seconds=10.0, machine={"device": "AB"[index % 2], "cores": 2}
+        )
+        keep_record(tmp_path, alone)
+    (path,) = tmp_path.glob("*.json")
+    record = read_record(path)
+    assert (record.compile_seconds, record.machine) == (30.0, {"device": "A, B", "cores": 2})
+    assert {each.seed for each in record.seeds} == {each.seed for each in whole.seeds}

@@ -28,6 +28,7 @@ from ..training.tiny_run import TINY_PRESET
 needs_ray = pytest.mark.skipif(
     find_spec("ray") is None, reason="ray is not installed: pip install '.[sweep]'"
 )
+pytestmark = pytest.mark.slow
 SEEDS = (24, 7)
 # The command with a preset of toy size, which only the driver knows: workers train what it has started.
 TINY = TINY_PRESET | {"steps": 5 * 160, "evaluate_every": 4}
@@ -49,8 +50,6 @@ import sys
 from pathlib import Path
 from afk.studies.cluster import Resources
 from afk.studies.sweep import train_seed
-
-pytestmark = pytest.mark.slow
 
 for seed in map(int, sys.argv[2:]):
     cell = presets.preset("tiny", ["S"], agent="no-query", seeds=(seed,))

@@ -73,7 +73,7 @@ class Place:
     @property
     def names(self) -> list[str]:
         """The names of the records."""
-        return sorted(path.stem for path in self.records.iterdir())
+        return sorted(path.stem for path in self.records.glob("*.json"))
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_the_records_of_seeds_are_gathered(place: Place) -> None:
     first = place.write_seed(RUN, 24, machine={"device": "one", "cores": 2}, training_seconds=10.0)
     second = place.write_seed(RUN, 42, machine={"device": "other", "cores": 2}, compile_seconds=3.0)
     assert place.sweep(RUN) == []
-    (path,) = place.records.iterdir()
+    (path,) = place.records.glob("*.json")
     assert path.name == f"fast--afk--S--{RUN.identity}.json"
     record = read_record(path)
     assert record.seeds == (*first.seeds, *second.seeds) and record.config["seeds"] == [24, 42]
@@ -118,7 +118,7 @@ def test_seeds_are_gathered_as_they_come(place: Place) -> None:
     place.write_seed(RUN, 42)
     with pytest.raises(ValueError, match=NOWHERE):
         place.sweep(RUN)
-    (path,) = place.records.iterdir()
+    (path,) = place.records.glob("*.json")
     assert [each.seed for each in read_record(path).seeds] == [42]
     place.write_seed(RUN, 24)
     assert place.sweep(RUN) == []
@@ -129,7 +129,7 @@ def test_a_task_that_is_to_be_played_unseen_is_played_by_all_seeds(place: Place)
     for seed in RUN.seeds:
         place.write_seed(RUN, seed)
     assert place.sweep(RUN) == []
-    (path,) = place.records.iterdir()
+    (path,) = place.records.glob("*.json")
     more, written = replace(RUN, seeds=(42, 123), held_out=(UNSEEN,)), path.stat().st_mtime_ns
     for seed in (123, 42):
         place.write_seed(more, seed)

@@ -19,6 +19,7 @@ from afk.training.trainer import first_learners
 from .earlier import write_old
 from .tiny_run import TINY
 
+pytestmark = pytest.mark.slow
 PLUS = replace(TINY, agent="afk-plus")
 
 

@@ -192,7 +192,7 @@ def test_a_configuration_that_is_none_is_named(content: str, tmp_path: Path) -> 
         ({"hint_fraction": -0.5}, "hint_fraction is a share from 0 to 1"),
         ({"log_every": 2}, "evaluate_every (3) must be a multiple of log_every (2)"),
         ({"tasks": ("qbabyai/danger",) * 9}, "at least 9, one a task"),
-        ({"settings": dqn.Settings()}, "DQN trains on tasks of qtextworld only, not on qbabyai/danger"),
+        ({"settings": dqn.Settings()}, "DQN trains on tasks of Q-TextWorld only, not on qbabyai/danger"),
     ],
 )
 def test_impossible_runs_are_refused(changes: dict[str, Any], said: str) -> None:
@@ -202,7 +202,7 @@ def test_impossible_runs_are_refused(changes: dict[str, Any], said: str) -> None
 
 @pytest.mark.parametrize("name", ["wrong_key_fraction", "distractor_fraction"])
 def test_what_only_one_world_has_is_refused_in_the_other(name: str) -> None:
-    with pytest.raises(ValueError, match="are for tasks of Q-BabyAI, not for qtextworld/take-1"):
+    with pytest.raises(ValueError, match="wrong_key_fraction and distractor_fraction for qtextworld/take-1"):
         change(preset("laptop", ["qtextworld/take-1"]), {name: 0.5})
 
 

@@ -26,6 +26,7 @@ from afk.training.trainer import start_run, train
 
 from ..small_games import small_bank
 
+pytestmark = pytest.mark.slow
 TASK = "qtextworld/take-1"
 LINES = 4
 

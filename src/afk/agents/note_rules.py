@@ -37,6 +37,8 @@ NOTE_STYLES = {
 
 def note_taking(env: Environment[Any], similarity: Similarity) -> NoteTaking:
     """How notes are taken in an environment."""
+    if env.world not in NOTE_STYLES:
+        raise ValueError(f"nothing says how notes are taken in {env.world}: add it to NOTE_STYLES")
     style = NOTE_STYLES[env.world]
     return NoteTaking(
         env.vocabulary,

@@ -137,6 +137,7 @@ def train(
 
 def _configure(tasks: list[str], given: dict[str, Any], devices: int | None) -> "Config":
     """The run that the command line asks for; a ValueError if there is none such."""
+    from afk.learning.algorithm import algorithm_of
     from afk.learning.devices import use_devices
     from afk.training.config import change
     from afk.training.presets import default_preset
@@ -149,7 +150,8 @@ def _configure(tasks: list[str], given: dict[str, Any], devices: int | None) -> 
     changes = {key: given[key] for key in ("bonus", "bonus_until", "potential_based_bonus") if key in given}
     unknown = [key for key in changes if not hasattr(config.settings, key)]
     if unknown:
-        raise ValueError(f"preset {name} trains with DQN, which has no {unknown[0]}")
+        algorithm = algorithm_of(config.settings).name.upper()
+        raise ValueError(f"preset {name} trains with {algorithm}, which has no {unknown[0]}")
     _refuse_idle(given, config.agent)
     config = change(replace(config, settings=replace(config.settings, **changes)), given.get("set", {}))
     use_devices(devices, config.settings.environments)

@@ -14,9 +14,7 @@ def view(
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes any that is free.")] = 8010,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(
-            help="Open with the agent of this run or checkpoint; otherwise with the best that is pretrained."
-        ),
+        typer.Option(help="Open with the agent of this run or checkpoint; otherwise with a pretrained one."),
     ] = None,
     runs: Annotated[Path, typer.Option(help="The folder of runs whose agents can be chosen.")] = Path("runs"),
     host: Annotated[

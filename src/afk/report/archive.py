@@ -75,7 +75,7 @@ def read_archive(folder: Path) -> Archive:
         problems.append(f"{folder / RUNS} holds no record of a run yet")
     runs = [attempt(read_record, path) for path in paths]
     return Archive(
-        runs=_choose([run for run in runs if run is not None]),
+        runs=_choose([run for run in runs if run is not None], problems),
         published=attempt(_read_published, folder / "published.json") or {},
         expert=attempt(_read_tasks, folder / "expert.json") or {},
         games=attempt(_read_tasks, folder / "textworld-games.json") or {},
@@ -84,10 +84,13 @@ def read_archive(folder: Path) -> Archive:
     )
 
 
-def _choose(runs: Sequence[RunRecord]) -> tuple[RunRecord, ...]:
-    """One run for each preset, agent and tasks; see `Archive`."""
+def _choose(runs: Sequence[RunRecord], problems: list[str]) -> tuple[RunRecord, ...]:
+    """One run for each preset, agent and tasks, see `Archive`; those that are left out are named."""
     chosen: dict[tuple[str, str, tuple[str, ...]], RunRecord] = {}
     for run in sorted(runs, key=lambda run: (len(run.seeds), run.config["steps"])):
+        before = chosen.get((run.preset, run.agent, run.tasks))
+        if before and before.identity != run.identity:
+            problems.append(f"{before.name} is left out: {run.name} has more seeds or steps")
         chosen[run.preset, run.agent, run.tasks] = run
     return tuple(sorted(chosen.values(), key=lambda run: run.name))
 

@@ -9,8 +9,8 @@ from afk.studies.plan import GRID_TASKS, TEXT_TASKS
 from afk.studies.record import RunRecord, is_number, preset_changes, short_name
 
 # The agents of the paper, and what the file of its numbers calls them.
-PAPER_AGENTS = {"no-query": "no_query", "query": "query", "afk": "afk"}
-ABLATIONS = {
+PUBLISHED_AGENTS = {"no-query": "no_query", "query": "query", "afk": "afk"}
+PUBLISHED_ABLATIONS = {
     "afk-no-notebook": "no_notebook",
     "afk-no-pointer": "no_pointer",
     "afk-no-bonus": "no_exploration",

@@ -6,8 +6,8 @@ from statistics import mean
 
 from afk.report.archive import Archive
 from afk.report.columns import (
-    ABLATIONS,
-    PAPER_AGENTS,
+    PUBLISHED_ABLATIONS,
+    PUBLISHED_AGENTS,
     Contender,
     contenders,
     final_values,
@@ -78,7 +78,7 @@ def table_1(archive: Archive) -> list[Table]:
         "Success on Q-BabyAI in percent (the paper's table 1)",
         GRID_TASKS,
         "qbabyai_success",
-        PAPER_AGENTS,
+        PUBLISHED_AGENTS,
         least=0.5,
         with_pretrained=True,
         notes=(
@@ -96,7 +96,7 @@ def lengths(archive: Archive) -> list[Table]:
         "Steps an episode on Q-BabyAI, queries included (the paper's tables 2 and 10)",
         GRID_TASKS,
         "qbabyai_episode_length",
-        PAPER_AGENTS,
+        PUBLISHED_AGENTS,
         measure="episode_length",
         scale=1.0,
         better=-1,
@@ -119,7 +119,7 @@ def textworld(archive: Archive) -> list[Table]:
         "Success on Q-TextWorld in percent (the paper's table 3)",
         TEXT_TASKS,
         "qtextworld_success",
-        PAPER_AGENTS,
+        PUBLISHED_AGENTS,
         notes=("Paper: the mean over the last 1,000 episodes of training, not over evaluations.",),
     )
     return [_compare(archive, what)]
@@ -133,7 +133,7 @@ def ablation(archive: Archive) -> list[Table]:
         "Success without one of an agent's parts in percent (the paper's table 4)",
         (*ABLATED_TASKS, *_tasks_of(ablated, "afk", known=ABLATED_TASKS)),
         "ablation_success",
-        ABLATIONS | {"afk": "afk"},
+        PUBLISHED_ABLATIONS | {"afk": "afk"},
         keep=lambda run: whole_of(run.agent) == "afk",
         notes=(
             LETTERS,

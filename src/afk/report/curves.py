@@ -7,7 +7,7 @@ import numpy as np
 from afk.report.archive import Archive
 from afk.report.columns import (
     GRID_TASKS,
-    PAPER_AGENTS,
+    PUBLISHED_AGENTS,
     TEXT_TASKS,
     Contender,
     provenance,
@@ -43,7 +43,7 @@ def curves(archive: Archive) -> list[Table]:
 
 def panels(archive: Archive) -> dict[tuple[str, ...], dict[str, RunRecord]]:
     """The runs by what they were trained on, and by what their agents are called; in the paper's order."""
-    agents, tasks = list(PAPER_AGENTS), [*GRID_TASKS, *TEXT_TASKS]
+    agents, tasks = list(PUBLISHED_AGENTS), [*GRID_TASKS, *TEXT_TASKS]
 
     def rank(run: RunRecord) -> tuple:
         task = tasks.index(run.tasks[0]) if len(run.tasks) == 1 and run.tasks[0] in tasks else len(tasks)

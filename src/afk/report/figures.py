@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from afk.report.archive import Archive
-from afk.report.columns import PAPER_AGENTS, published_row
+from afk.report.columns import PUBLISHED_AGENTS, published_row
 from afk.report.curves import panel_title, panels
 from afk.report.queries import BINS, histogram_runs, query_shares
 from afk.studies.plan import GRID_TASKS
@@ -57,7 +57,7 @@ def _draw_measure(archive: Archive, measure: str) -> "Figure":
             axis.plot(steps, values.mean(0), line, color=colour, label=name)
             axis.fill_between(steps, values.min(0), values.max(0), color=colour, alpha=0.2, linewidth=0)
             for table in tables:
-                paper = archive.paper(table, published_row(tasks[0]), PAPER_AGENTS.get(run.agent, ""))
+                paper = archive.paper(table, published_row(tasks[0]), PUBLISHED_AGENTS.get(run.agent, ""))
                 if paper and len(tasks) == 1:
                     axis.axhline(paper.mean, color=colour, linestyle=":", linewidth=1)
         axis.set_title(panel_title(tasks))

@@ -1,6 +1,6 @@
 """What to train: the runs behind the paper's tables, or those that a file names."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -82,8 +82,7 @@ def plan_items(
         raise ValueError(f"there is nothing to train for {', '.join(items)} with these options{hint}")
     fields = {"seeds": tuple(seeds or SEEDS)} | ({} if steps is None else {"steps": steps})
     return [
-        find_preset(preset, trained, agent=agent, held_out=held_out, **fields)
-        for agent, trained, held_out in chosen
+        _make(preset, trained, agent, fields | {"held_out": held_out}) for agent, trained, held_out in chosen
     ]
 
 
@@ -122,11 +121,21 @@ def read_study(path: Path, *, preset: str) -> list[Config]:
     agents = _names(path, "agents", _list(path, content, "agents", ["afk"]))
     held_out = tuple(_names(path, "held_out", content.get("held_out", [])))
     fields = {"seeds": tuple(seeds), "held_out": held_out} | ({} if steps is None else {"steps": steps})
-    return [
-        change(find_preset(name, group, agent=agent, **fields), changes)
-        for group in together
-        for agent in agents
-    ]
+    return [_make(name, group, agent, fields, changes) for group in together for agent in agents]
+
+
+def _make(
+    name: str,
+    tasks: Sequence[str],
+    agent: str,
+    fields: Mapping[str, Any],
+    changes: Mapping[str, float] | None = None,
+) -> Config:
+    """A run of a study; a ValueError that names it if there can be none such."""
+    try:
+        return change(find_preset(name, tasks, agent=agent, **fields), changes or {})
+    except ValueError as error:
+        raise ValueError(f"{agent} on {' + '.join(tasks)}: {error}") from error
 
 
 def _list(path: Path, content: dict[str, Any], name: str, default: list[str]) -> list[Any]:

@@ -159,10 +159,13 @@ def merge_records(records: Sequence[RunRecord]) -> RunRecord:
 
 def _merge_machines(machines: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """A machine like each of these; where they differ, all that they are."""
-    found = {name: list(dict.fromkeys(each.get(name) for each in machines)) for name in machines[0]}
-    return {
-        name: values[0] if len(values) == 1 else ", ".join(map(str, values)) for name, values in found.items()
-    }
+    merged: dict[str, Any] = {}
+    for name, first in machines[0].items():
+        # What was merged before has several in one text.
+        every = [part for each in machines for part in str(each.get(name)).split(", ")]
+        different = list(dict.fromkeys(every))
+        merged[name] = first if len(different) == 1 else ", ".join(different)
+    return merged
 
 
 def write_record(path: Path, record: RunRecord) -> None:
@@ -193,6 +196,7 @@ def keep_record(folder: Path, record: RunRecord) -> Path:
                 seeds=others,
                 seconds=before.seconds * share,
                 training_seconds=before.training_seconds * share,
+                compile_seconds=None if before.compile_seconds is None else before.compile_seconds * share,
             )
             record = merge_records([rest, record])
     path = path or folder / f"{record.name}.json"

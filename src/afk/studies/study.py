@@ -31,7 +31,7 @@ from afk.studies.record import (
     write_record,
 )
 from afk.studies.summarise import make_record
-from afk.training.config import Config, first_difference, read_config
+from afk.training.config import Config, read_config, run_difference
 from afk.training.lock import lock
 from afk.training.log import read_log
 from afk.training.progress import train_with_bar
@@ -71,16 +71,16 @@ def do_study(
     waiting: list[Config] = []
     for config in study:
         try:
-            if (left := what_is_left(config, records)) is not None:
+            if (left := what_is_left(config, runs, records)) is not None:
                 waiting.append(left)
         except ValueError as error:
             failures.append(str(error))
     compilers = futures.ThreadPoolExecutor(_COMPILERS)
     try:
         # The first by itself: nothing can train before it is there, and several at once take longer each.
-        compiled = [compilers.submit(compile_run, config) for config in waiting[:1] if ahead]
+        compiled = [compilers.submit(_compile, runs, config) for config in waiting[:1] if ahead]
         futures.wait(compiled)
-        compiled += [compilers.submit(compile_run, config) for config in waiting[1:] if ahead]
+        compiled += [compilers.submit(_compile, runs, config) for config in waiting[1:] if ahead]
         for number, config in enumerate(waiting):
             futures.wait(compiled[number : number + 1])
             name = run_name(config.to_json())
@@ -91,12 +91,20 @@ def do_study(
                     do_run(part, run_folder(runs, part), console=console, levels=levels)
                     for part in split_by_folder(runs, config)
                 ]
-                keep_record(records, merge_records(parts))
+                record = merge_records(parts)
+                with lock(records, wait=True, file=".lock"):  # other lanes may add seeds of the same run
+                    keep_record(records, record)
             except ValueError as error:
                 failures.append(f"{name}: {error}")
     finally:
         compilers.shutdown(cancel_futures=True)
     return failures
+
+
+def _compile(runs: Path, config: Config) -> None:
+    """Compile what a run will, part by part; see `split_by_folder`."""
+    for part in split_by_folder(runs, config):
+        compile_run(part)
 
 
 def do_run(
@@ -121,7 +129,7 @@ def do_run(
     with lock(folder, wait=wait):
         if not (folder / "config.json").exists():
             start_run(config, folder)
-        elif difference := first_difference(config, read_config(folder)):
+        elif difference := run_difference(config, read_config(folder)):
             raise ValueError(f"{folder} holds another run: {difference}; choose another folder for runs")
         return finish_run(folder, console, held_out=config.held_out, levels=levels, devices=devices)
 
@@ -165,16 +173,28 @@ def run_folder(runs: Path, config: Config) -> Path:
 def split_by_folder(runs: Path, config: Config) -> list[Config]:
     """A run in parts: seeds that have a folder together already, and all others."""
     parts, left = [], list(config.seeds)
-    for folder in sorted(runs.glob(f"*{config.identity}--seeds-*")):
-        seeds = tuple(map(int, folder.name.rpartition("--seeds-")[2].split("+")))
+    for seeds in sorted(_folders(runs, config).values(), key=len, reverse=True):
         if set(seeds) <= set(left):
             parts.append(replace(config, seeds=seeds))
             left = [seed for seed in left if seed not in seeds]
     return [*parts, replace(config, seeds=tuple(left))] if left else parts
 
 
-def what_is_left(config: Config, records: Path) -> Config | None:
-    """Of a run what its record lacks: seeds, or tasks that it is to play unseen; None if nothing."""
+def _folders(runs: Path, config: Config) -> dict[Path, tuple[int, ...]]:
+    """The folders of a run, whatever its seeds, and the seeds of each."""
+    found: dict[Path, tuple[int, ...]] = {}
+    for folder in sorted(runs.glob(f"*{config.identity}--seeds-*")):
+        numbers = folder.name.rpartition("--seeds-")[2].split("+")
+        if all(map(str.isdecimal, numbers)) and (folder / "config.json").exists():
+            found[folder] = tuple(map(int, numbers))
+    return found
+
+
+def what_is_left(config: Config, runs: Path, records: Path) -> Config | None:
+    """Of a run what its record lacks: seeds, or tasks that it is to play unseen; None if nothing.
+
+    A ValueError if agents have to play that are not in the folders of runs: nothing is trained a second time.
+    """
     path = find_record(records, config.identity)
     if path is None:
         return config
@@ -183,6 +203,10 @@ def what_is_left(config: Config, records: Path) -> Config | None:
     tasks = tuple(dict.fromkeys((*known, *config.held_out)))
     recorded = tuple(each.seed for each in seeds)
     if tasks != known:  # agents of all seeds have to play
+        kept = {seed for seeds in _folders(runs, config).values() for seed in seeds}
+        if lost := [seed for seed in recorded if seed not in kept]:
+            lacking = next(task for task in tasks if task not in known)
+            raise ValueError(f"{path} lacks {lacking}, and its agent of seed {lost[0]} is not in {runs}")
         return replace(config, seeds=tuple(dict.fromkeys((*recorded, *config.seeds))), held_out=tasks)
     missing = tuple(seed for seed in config.seeds if seed not in recorded)
     return replace(config, seeds=missing, held_out=tasks) if missing else None

@@ -26,7 +26,7 @@ from afk.studies.record import (
     run_name,
 )
 from afk.studies.study import RECORD, do_run, overview, run_folder, what_is_left
-from afk.training.config import Config, first_difference, read_config
+from afk.training.config import Config, read_config, run_difference
 from afk.training.lock import lock
 from afk.training.trainer import start_run
 
@@ -109,13 +109,13 @@ def _prepare(
     failures: list[str] = []
     for config in study:
         try:
-            left = what_is_left(config, records)
+            left = what_is_left(config, runs, records)
             cells = [replace(left, seeds=(seed,)) for seed in left.seeds] if left else []
             for cell in cells:
                 folder = run_folder(runs, cell)
                 if not (folder / "config.json").exists():
                     start_run(cell, folder)
-                elif difference := first_difference(cell, read_config(folder)):
+                elif difference := run_difference(cell, read_config(folder)):
                     raise ValueError(f"{folder} holds another run: {difference}")
             _gather(cells, runs, records)
             waiting |= dict.fromkeys(cells, cells)
@@ -135,7 +135,9 @@ def _gather(cells: Sequence[Config], runs: Path, records: Path) -> None:
     waiting = {seed for cell in cells for seed in cell.seeds} - ready.keys()
     # Of what is left, what has a record was left for tasks that it has not played.
     if ready and waiting.isdisjoint(each.seed for each in before):
-        keep_record(records, merge_records([*ready.values()]))
+        record = merge_records([*ready.values()])
+        with lock(records, wait=True, file=".lock"):
+            keep_record(records, record)
 
 
 def _read_own(cell: Config, runs: Path) -> RunRecord | None:

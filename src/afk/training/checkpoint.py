@@ -18,8 +18,8 @@ from safetensors.numpy import save as to_bytes
 
 from afk.files import write_file
 from afk.training.build import play_of
-from afk.training.config import Config, first_difference
-from afk.training.legacy import upgrade_path
+from afk.training.config import Config, run_difference
+from afk.training.legacy import downgrade_path, upgrade_path
 
 Tree = TypeVar("Tree")
 
@@ -69,9 +69,7 @@ def read_description(path: Path) -> dict[str, Any]:
 
 def check_origin(path: Path, config: Config) -> None:
     """Refuse a file that is broken, or belongs to another run; a ValueError names the first difference."""
-    theirs = config_of(read_description(path), path)
-    seeds = "" if theirs.seeds == config.seeds else f"seeds is {theirs.seeds}, not {config.seeds}"
-    if difference := first_difference(config, theirs) or seeds:
+    if difference := run_difference(config, config_of(read_description(path), path)):
         raise ValueError(f"the checkpoint {path} is of another run: {difference}")
 
 
@@ -104,11 +102,17 @@ def load(path: Path, like: Tree) -> Tree:
     return jax.tree.unflatten(structure, arrays)
 
 
-def digest(tree: Any) -> str:
-    """A short name for what the arrays of a pytree hold; others are called otherwise."""
+def digest(tree: Any, *, earlier: bool = False) -> str:
+    """A short name for what the arrays of a pytree hold; others are called otherwise.
+
+    Args:
+        tree: the pytree.
+        earlier: whether the parts of networks count under their earlier names; see `legacy`.
+    """
     found = hashlib.sha256()
     for name, array in _named(tree).items():
-        found.update(name.encode() + array.tobytes())
+        path = downgrade_path(name) if earlier else name
+        found.update(path.encode() + array.tobytes())
     return found.hexdigest()[:16]
 
 

@@ -16,7 +16,7 @@ from afk.agents.base import Size
 from afk.agents.notebook import Similarity
 from afk.agents.variants import find_variant
 from afk.checks import check_counts, check_shares
-from afk.envs.registry import find_task, task_named, world_of
+from afk.envs.registry import WORLDS, find_task, task_named, world_of
 from afk.learning import ppo
 from afk.learning.algorithm import algorithm_of, find_algorithm
 from afk.training.legacy import upgrade
@@ -109,12 +109,13 @@ class Config:
             self.distractor_fraction and not curriculum.distractors
         ):
             raise ValueError(
-                "wrong_key_fraction and distractor_fraction are for tasks of Q-BabyAI, "
-                f"not for {self.tasks[0]}"
+                f"{world.title} has no levels with a wrong key or with distractors: leave out "
+                f"wrong_key_fraction and distractor_fraction for {self.tasks[0]}"
             )
         if algorithm.worlds and world.name not in algorithm.worlds:
+            titles = [WORLDS[name].title for name in algorithm.worlds]
             raise ValueError(
-                f"{algorithm.name.upper()} trains on tasks of {', '.join(algorithm.worlds)} only, "
+                f"{algorithm.name.upper()} trains on tasks of {', '.join(titles)} only, "
                 f"not on {self.tasks[0]}"
             )
         for task in tasks:
@@ -191,6 +192,12 @@ def first_difference(ours: Config, theirs: Config) -> str:
     """The first of `differences` in words, ``steps is 5, not 4``; empty if there is none."""
     found = differences(ours.to_json(), theirs.to_json()).items()
     return next((f"{name} is {their_value}, not {our_value}" for name, (our_value, their_value) in found), "")
+
+
+def run_difference(ours: Config, theirs: Config) -> str:
+    """As `first_difference`, but seeds count as well: what one folder holds is of the same seeds."""
+    seeds = "" if ours.seeds == theirs.seeds else f"seeds is {theirs.seeds}, not {ours.seeds}"
+    return first_difference(ours, theirs) or seeds
 
 
 def change(config: Config, changes: Mapping[str, Any]) -> Config:

@@ -48,3 +48,9 @@ def upgrade(content: Mapping[str, Any]) -> dict[str, Any]:
 def upgrade_path(name: str) -> str:
     """The path of an array of a checkpoint under today's names."""
     return ".".join(_PARTS.get(part, part) for part in name.split("."))
+
+
+def downgrade_path(name: str) -> str:
+    """The path of an array of a checkpoint under its earlier names, which old digests were made with."""
+    earlier = {new: old for old, new in _PARTS.items()}
+    return ".".join(earlier.get(part, part) for part in name.split("."))

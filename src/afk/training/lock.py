@@ -14,7 +14,7 @@ _PAUSE = 0.5  # seconds between two looks at a folder that is in use
 
 
 @contextmanager
-def lock(folder: Path, *, wait: bool = False) -> Iterator[None]:
+def lock(folder: Path, *, wait: bool = False, file: str = LOCK_FILE) -> Iterator[None]:
     """Have a folder for oneself until the block is left, or until the process is over, however it ends.
 
     The operating system holds the lock, so a process that was killed holds none. On a shared file system it
@@ -23,20 +23,21 @@ def lock(folder: Path, *, wait: bool = False) -> Iterator[None]:
     Args:
         folder: made if it is not there.
         wait: until whoever has it is done; otherwise a ValueError that names them.
+        file: what the file in it is called.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / LOCK_FILE).open("a+") as file:
-        while not _lock(file):
+    with (folder / file).open("a+") as held:
+        while not _lock(held):
             if not wait:
-                raise ValueError(f"{folder} is in use by {_holder(file)}")
+                raise ValueError(f"{folder} is in use by {_holder(held)}")
             time.sleep(_PAUSE)
         # The file stays: if it were removed, two could each lock a file of that name.
-        file.truncate(0)
-        print(f"process {os.getpid()} on {socket.gethostname()}", file=file, flush=True)
+        held.truncate(0)
+        print(f"process {os.getpid()} on {socket.gethostname()}", file=held, flush=True)
         try:
             yield
         finally:
-            file.truncate(0)
+            held.truncate(0)
 
 
 def _lock(file: IO[str]) -> bool:

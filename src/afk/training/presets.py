@@ -275,6 +275,8 @@ def preset_values(name: str, tasks: Sequence[str], agent: str) -> dict[str, Any]
         raise ValueError("name at least one task; `afk tasks` lists them all")
     chosen = {task_named(task) for task in tasks}
     world = world_of(find_task(tasks[0])).name
+    if world not in PRESETS:
+        raise ValueError(f"there is no preset for {world}: add its names to PRESETS and its rules to RULES")
     known = next(names for group, names in PRESETS[world].items() if AGENTS[group](agent))
     if name not in known:
         raise ValueError(f"unknown preset {name!r}; it is one of {', '.join(known)}")

@@ -38,7 +38,7 @@ def find_agent(name: str, tasks: tuple[str, ...], *, any_task: bool = False) -> 
 
     Args:
         name: a run's folder, a checkpoint of an agent, or `PRETRAINED`.
-        tasks: what it is to play.
+        tasks: what it is to play; none for an agent that is named by a path.
         any_task: whether it may have been trained on other tasks.
     """
     tasks = tuple(map(task_named, tasks))  # what does not exist nobody was trained on
@@ -52,13 +52,19 @@ def find_agent(name: str, tasks: tuple[str, ...], *, any_task: bool = False) -> 
             "`afk eval` also takes expert and random"
         )
     agent = load_agent(_best(path) if path.is_dir() else path)
+    if not any_task:
+        check_trained_on(agent, tasks, name)
+    return agent
+
+
+def check_trained_on(agent: TrainedAgent, tasks: tuple[str, ...], name: str) -> None:
+    """A ValueError if an agent, which is called so, was not trained on some tasks."""
     unknown = sorted(set(tasks) - set(agent.config.tasks))
-    if unknown and not any_task:
+    if unknown:
         raise ValueError(
             f"{name} was trained on {', '.join(dict.fromkeys(agent.config.tasks))}, not on {unknown[0]}; "
-            "--any-task lets it play nevertheless"
+            "any_task (--any-task) lets it play nevertheless"
         )
-    return agent
 
 
 def play_on(agent: TrainedAgent, env: Environment[Any], *, name: str) -> Play:
@@ -89,6 +95,8 @@ def play_fresh(
     if isinstance(agent, str) and agent in POLICIES:
         return labels, play(make(task), POLICIES[agent], episodes=episodes, seed=seed)
     found = find_agent(agent, (task,), any_task=any_task) if isinstance(agent, str) else agent
+    if not any_task:
+        check_trained_on(found, (task,), str(labels["agent"]))
     labels |= {"variant": found.config.agent, "trained_with_seed": found.seed}
     # In the world that it was trained in, for which there is a program already.
     there = play_on(found, make_roomy(task), name=str(labels["agent"]))

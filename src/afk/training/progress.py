@@ -14,7 +14,7 @@ from afk.training.config import read_config
 from afk.training.log import Row, final_evaluation, read_log
 from afk.training.trainer import train
 
-_LOOK_BACK = 3600.0  # seconds from which the time left is estimated: a chunk may take minutes
+_LOOK_BACK = 3600.0  # seconds from which the time left is estimated: a line of the log may take minutes
 
 
 def train_with_bar(
@@ -22,7 +22,7 @@ def train_with_bar(
 ) -> bool:
     """Train the run of a folder under a progress bar.
 
-    At Ctrl-C it goes on to the end of the chunk, and is saved; at the second one it stops dead.
+    At Ctrl-C it goes on to the next line of the log, and is saved; at the second one it stops dead.
 
     Args:
         folder: of the run.

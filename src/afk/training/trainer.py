@@ -27,6 +27,7 @@ import jax
 from jax.sharding import Mesh
 
 from afk.agents.base import Agent
+from afk.envs.registry import make_roomy
 from afk.files import write_json
 from afk.learning.algorithm import algorithm_of
 from afk.learning.devices import place, use_devices
@@ -63,7 +64,12 @@ def check_start(config: Config, folder: Path, first: Agent | None = None) -> Non
     ):
         held = "holds a run already" if (folder / "config.json").is_file() else "is not an empty folder"
         raise ValueError(f"{folder} {held}; choose another, or go on with a run that is there by --resume")
-    if first is not None and checkpoint.shapes(first) != checkpoint.shapes(agent_shape(config)):
+    shape = agent_shape(config)  # what has no world or no network is refused here
+    actions = play_of(config).env.action_sizes
+    for task in config.held_out:
+        if make_roomy(task).action_sizes != actions:
+            raise ValueError(f"{config.tasks[0]} has other actions than {task}: its agent cannot play it")
+    if first is not None and checkpoint.shapes(first) != checkpoint.shapes(shape):
         raise ValueError(f"the agent to begin with has another network than {config.agent} has here")
 
 
@@ -165,7 +171,7 @@ def _read_first(config: Config, folder: Path) -> Agent | None:
     if not config.initial_agent:
         return None
     agent = checkpoint.load(folder / _FIRST, agent_shape(config))
-    if checkpoint.digest(agent) != config.initial_agent:
+    if config.initial_agent not in (checkpoint.digest(agent), checkpoint.digest(agent, earlier=True)):
         raise ValueError(f"{folder / _FIRST} is not the agent that this run begins with")
     return agent
 

@@ -1,4 +1,4 @@
-"""Who can be watched: agents that are pretrained, checkpoints in the viewer's folders, and plans.
+"""Who can be watched: pretrained agents, checkpoints in the viewer's folders, and plans.
 
 Requests name agents by what is listed here, and no path is ever made of a name that came with a request.
 """
@@ -80,7 +80,7 @@ class Library:
         return {"tasks": tasks, "agents": agents, "levels": LEVELS, "first": self.first().describe()}
 
     def first(self) -> Source:
-        """What the page opens with: the chosen agent, or else one that is pretrained."""
+        """What the page opens with: the chosen agent, or else a pretrained one."""
         if self._chosen is not None:
             name, path = next(iter(_checkpoints_at(self._chosen).items()))
             return Source(_tasks_of(path)[0], name, 0, 0)

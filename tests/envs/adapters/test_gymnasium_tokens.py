@@ -15,6 +15,7 @@ from afk.envs.qtextworld.levels.tasks import paper_tasks
 
 from .text_expert import expert
 
+pytestmark = pytest.mark.slow
 NAME = "qtextworld/take-1-cut"
 needs_bank = pytest.mark.usefixtures("bank")
 

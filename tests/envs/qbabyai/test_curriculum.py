@@ -143,6 +143,6 @@ def test_games_have_neither_wrong_keys_nor_distractors() -> None:
     for name in ("wrong_key_fraction", "distractor_fraction"):
         changes: dict[str, Any] = {name: 0.5}
         with pytest.raises(
-            ValueError, match=r"wrong_key_fraction and distractor_fraction .* not for qtextworld/take-1"
+            ValueError, match=r"wrong_key_fraction and distractor_fraction for qtextworld/take-1"
         ):
             preset("laptop", ["qtextworld/take-1"], **changes)

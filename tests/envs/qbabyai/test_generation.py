@@ -250,6 +250,7 @@ plans = st.builds(
 )
 @example(FloorPlan(rows=2, columns=3, room_size=5), (Danger(), GoToFavorite(objects=2), OpenDoor(keys=2)))
 @given(plans, compositions)
+@pytest.mark.slow
 def test_any_composition_is_sound_or_refused(plan: FloorPlan, clauses: tuple[Clause, ...]) -> None:
     try:
         task = Task("mine", plan, clauses)

@@ -63,6 +63,7 @@ def _brute_force(state: State, limit: int = 64) -> int:
 
 
 @pytest.mark.parametrize("name", ["danger", "object-in-box+danger", "danger+go-to-favorite"])
+@pytest.mark.slow
 def test_nobody_is_faster(name: str) -> None:
     states = jax.device_get(draw_pool(make(f"qbabyai/{name}"), jax.random.key(3), 6).states)
     for index in range(6):

@@ -21,6 +21,9 @@ from afk.envs.qtextworld.world.state import State
 KEY, SHARE = jax.random.key(4), 24
 
 
+pytestmark = pytest.mark.slow
+
+
 def every(tree: State, number: int) -> State:
     """The games of one of the four tasks."""
     return jax.tree.map(lambda leaf: leaf[number::4], tree)

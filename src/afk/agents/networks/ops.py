@@ -24,11 +24,11 @@ def _look_back(saved: tuple[jax.Array, jax.Array], gradient: jax.Array) -> tuple
     index, table = saved
     index, gradient = index.reshape(-1), gradient.reshape(-1, table.shape[1])
 
-    def random_start(index: jax.Array, gradient: jax.Array) -> jax.Array:
+    def scatter(index: jax.Array, gradient: jax.Array) -> jax.Array:
         return jnp.zeros(table.shape).at[index].add(gradient).astype(table.dtype)
 
     multiply = partial(add_rows, rows=len(table))
-    return None, jax.lax.platform_dependent(index, gradient, cpu=random_start, default=multiply)
+    return None, jax.lax.platform_dependent(index, gradient, cpu=scatter, default=multiply)
 
 
 look_up.defvjp(_looked_up, _look_back)

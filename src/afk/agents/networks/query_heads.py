@@ -1,6 +1,6 @@
 """Autoregressive query heads: the words of a question one after the other, each given those before it.
 
-The paper's heads choose adjective and noun apart, so that with two names at game the first word of one may be
+The paper's heads choose adjective and noun apart, so that with two names at hand the first word of one may be
 said with the last word of the other. Here the noun comes before its adjective, and the function word after
 both: what to do with a thing is in the notes that name it.
 """

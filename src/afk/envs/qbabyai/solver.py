@@ -151,13 +151,9 @@ class _Level:
                 found.append((cells.TOGGLE, self._open(node, front)))
         elif self.walkable[front]:
             found.append((cells.FORWARD, self._arrive(front, direction, phase, opened)))
+        spot = {"on": cell, "facing": front}.get(self.goal.place)
         goal = self.goal
-        if (
-            phase == _REACH
-            and goal.place == "facing"
-            and goal.action is not None
-            and front == self.target_cell
-        ):
+        if phase == _REACH and goal.action is not None and spot == self.target_cell:
             found.append((goal.action, _Node(pose, _DONE, opened)))
         return found
 

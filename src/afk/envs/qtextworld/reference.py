@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 
 from afk.envs.qtextworld.commands import read_command, write_command
-from afk.envs.qtextworld.levels.grammar import evaluate_actions, render, textworld
+from afk.envs.qtextworld.levels.grammar import is_met, render, textworld
 from afk.envs.qtextworld.levels.maker import number_of, recipe_of, room_of, states_of
 from afk.envs.qtextworld.levels.tasks import Task
 from afk.envs.qtextworld.world import words
@@ -121,7 +121,7 @@ class Reference:
         is_open = {fact.names[0] for fact in self._state["_facts"] if fact.name == "open"}
 
         def is_true(condition: str) -> bool:
-            return evaluate_actions(
+            return is_met(
                 condition,
                 is_open=lambda piece: piece in is_open,
                 holds=lambda piece: bool(self._held_by(piece)),

@@ -136,7 +136,7 @@ def split_block(template: str, *, is_container: bool) -> Block:
 
     def say(*, is_open: bool, holds: bool) -> str:
         def is_true(condition: str) -> bool:
-            return evaluate_actions(condition, is_open=lambda piece: is_open, holds=lambda piece: holds)
+            return is_met(condition, is_open=lambda piece: is_open, holds=lambda piece: holds)
 
         return render(template, is_true, lambda piece: LIST)
 
@@ -151,7 +151,7 @@ def split_block(template: str, *, is_container: bool) -> Block:
     return Block(closed if is_container else "", empty, before, after[0])
 
 
-def evaluate_actions(condition: str, *, is_open: Callable[[str], bool], holds: Callable[[str], bool]) -> bool:
+def is_met(condition: str, *, is_open: Callable[[str], bool], holds: Callable[[str], bool]) -> bool:
     """Whether a condition of a template is true, given what is true of each piece; nothing is ever locked."""
     forms: tuple[tuple[str, Callable[[str], bool]], ...] = (
         (r"(.*) is locked", lambda piece: False),
