@@ -130,7 +130,7 @@ def test_what_is_missing_is_trained_and_shown(
     command = ["table-1", "--from", records, "--run", "--runs", runs, "--budget", "1K", *options]
     printed, said = run(*command, "--json")
     assert "waiting" in said and "run 1 of 1: tiny--query--S--steps=1000--" in said
-    (path,) = (records / "runs").iterdir()
+    (path,) = (records / "runs").glob("*.json")
     record = read_record(path)
     assert path.name == f"{record.name}.json" and record.name.startswith("tiny--query--S--steps=1000--")
     assert record.config["steps"] == 1000 and [seed.seed for seed in record.seeds] == [24, 7]

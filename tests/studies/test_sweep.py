@@ -191,7 +191,7 @@ def test_a_sweep_survives_the_loss_of_a_worker_and_of_its_driver(
     _, said = driver.communicate(timeout=300)
     assert driver.returncode == 0, said
     alone = [read_record(_folder(undisturbed, seed) / RECORD) for seed in SEEDS]
-    (path,) = (tmp_path / "results" / "runs").iterdir()
+    (path,) = (tmp_path / "results" / "runs").glob("*.json")
     gathered = read_record(path)
     assert path.stem == gathered.name and path.name.startswith("tiny--no-query--S--")
     assert _without_times(gathered) == _without_times(merge_records(alone))
