@@ -68,6 +68,7 @@ def same(one: Any, two: Any) -> bool:
     return all(np.array_equal(left, right) for left, right in pairs)
 
 
+@pytest.mark.slow
 def test_learning_starts_after_the_warm_up_and_the_target_follows_now_and_then(
     training_levels: TrainingLevels,
 ) -> None:

@@ -19,7 +19,10 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 from playwright.sync_api import Browser, Page, expect  # noqa: E402
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium"),
+]
 
 GRID, TEXT = "qbabyai/object-in-box", "qtextworld/take-1-cut"
 KEYS = {"left": "ArrowLeft", "right": "ArrowRight", "forward": "ArrowUp", "toggle": "t", "pick up": "p"}

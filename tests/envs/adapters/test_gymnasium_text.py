@@ -50,6 +50,7 @@ def test_ids_need_neither_bank_nor_package(tmp_path: Path, monkeypatch: pytest.M
 @needs_bank
 @pytest.mark.parametrize("name", IDS)
 @pytest.mark.filterwarnings("ignore:.*is different from the unwrapped version")
+@pytest.mark.slow
 def test_every_id_passes_gymnasiums_own_check_in_text_and_in_tokens(name: str) -> None:
     env = gymnasium.make(name)
     check_env(env.unwrapped)
