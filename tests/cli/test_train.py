@@ -69,6 +69,7 @@ def test_the_agent_to_begin_with_is_part_of_what_is_printed(run: Run) -> None:
     assert other["identity"] != new["identity"]
 
 
+@pytest.mark.slow
 def test_a_run_leaves_agents_and_a_record(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     add_tiny_preset(monkeypatch)
     options = (DANGER, "--preset", "tiny", "--seed", "5", "--levels", "12", "--out", "mine")

@@ -279,6 +279,7 @@ def test_a_potential_based_bonus_is_taken_back_in_the_end(
     assert whole >= 2
 
 
+@pytest.mark.slow
 def test_an_agent_that_is_paid_for_news_learns_to_ask_for_it(training_levels: TrainingLevels) -> None:
     question = jnp.array([ASK, 0, *VOCABULARY.query("what danger zone")])
     begins = start(training_levels)

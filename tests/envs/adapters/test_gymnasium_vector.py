@@ -128,6 +128,7 @@ def test_a_second_environment_compiles_nothing(caplog: pytest.LogCaptureFixture)
     assert not [record.getMessage() for record in caplog.records if "ompil" in record.getMessage()]
 
 
+@pytest.mark.slow
 def test_a_level_does_not_depend_on_what_is_drawn_with_it() -> None:
     task = find_task_of(Task, "qbabyai/object-in-box+danger")  # a third of its draws are not sound
     seeds = np.arange(600, dtype=np.uint32)
