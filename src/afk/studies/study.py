@@ -127,11 +127,16 @@ def do_run(
         wait: for another process that trains the run; otherwise that is a ValueError.
     """
     with lock(folder, wait=wait):
-        if not (folder / "config.json").exists():
-            start_run(config, folder)
-        elif difference := run_difference(config, read_config(folder)):
-            raise ValueError(f"{folder} holds another run: {difference}; choose another folder for runs")
+        open_run(config, folder)
         return finish_run(folder, console, held_out=config.held_out, levels=levels, devices=devices)
+
+
+def open_run(config: Config, folder: Path) -> None:
+    """Make the folder of a run if it is not there; a ValueError if another run is."""
+    if not (folder / "config.json").exists():
+        start_run(config, folder)
+    elif difference := run_difference(config, read_config(folder)):
+        raise ValueError(f"{folder} holds another run: {difference}; choose another folder for runs")
 
 
 def finish_run(

@@ -25,10 +25,9 @@ from afk.studies.record import (
     read_record,
     run_name,
 )
-from afk.studies.study import RECORD, do_run, overview, run_folder, what_is_left
-from afk.training.config import Config, read_config, run_difference
+from afk.studies.study import RECORD, do_run, open_run, overview, run_folder, what_is_left
+from afk.training.config import Config
 from afk.training.lock import lock
-from afk.training.trainer import start_run
 
 _REFRESH = 3.0  # seconds between two looks at how far all runs are
 
@@ -112,11 +111,7 @@ def _prepare(
             left = what_is_left(config, runs, records)
             cells = [replace(left, seeds=(seed,)) for seed in left.seeds] if left else []
             for cell in cells:
-                folder = run_folder(runs, cell)
-                if not (folder / "config.json").exists():
-                    start_run(cell, folder)
-                elif difference := run_difference(cell, read_config(folder)):
-                    raise ValueError(f"{folder} holds another run: {difference}")
+                open_run(cell, run_folder(runs, cell))
             _gather(cells, runs, records)
             waiting |= dict.fromkeys(cells, cells)
         except ValueError as error:

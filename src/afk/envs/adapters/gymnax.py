@@ -35,7 +35,7 @@ from afk.envs.qbabyai.world.state import Observation as GridObservation
 from afk.envs.qtextworld.world.state import Observation as TextObservation
 from afk.envs.registry import make, world_of
 
-LEVELS = 4096  # of a pool, unless told
+LEVELS = 4096  # of a pool, unless given
 _CELL_SIZES = (cells.SQUARE + 1, len(cells.COLOURS), len(cells.DOOR_STATES))  # values of type, colour, state
 
 
