@@ -100,6 +100,28 @@ def test_what_is_in_a_cell_finds_the_note_that_names_it() -> None:
     assert ((found[0] - without) ** 2).sum() > 0.1
 
 
+@pytest.mark.parametrize("keeps_answer", [False, True])
+def test_an_answer_is_in_view_for_one_step_or_until_the_next(keeps_answer: bool) -> None:
+    play = Play(ENV, VARIANTS["query"], RULES, keeps_answer)
+    training_levels = open_levels(play, pool())
+    agent = build("query")
+    actors = start_actors(agent, training_levels, ENVIRONMENTS)
+    soon_over = jnp.full(ENVIRONMENTS, ENV.max_steps - STEPS // 2)
+    actors = eqx.tree_at(lambda each: each.batch.states.step, actors, soon_over)
+    _, experience, _ = eqx.filter_jit(collect)(
+        play, agent, training_levels, actors, jax.random.key(15), steps=STEPS
+    )
+    asked, starts = (np.asarray(each) for each in (experience.action[..., 0] == ASK, experience.starts))
+    in_view = np.asarray((experience.reading.notes != 0).any((-2, -1)))
+    expected, shows = np.zeros_like(in_view), np.zeros(ENVIRONMENTS, bool)
+    for step in range(STEPS):
+        shows &= ~starts[step]  # an episode begins with nothing in view
+        expected[step] = shows
+        shows = asked[step] | shows & keeps_answer
+    assert np.array_equal(in_view, expected) and starts[1:].any()
+    assert (in_view[1:] & ~asked[:-1]).any() == keeps_answer
+
+
 @pytest.mark.parametrize("name", ["afk", "afk-no-notebook"])
 def test_what_is_read_holds_all_that_was_answered(name: str) -> None:
     """Answers may come behind a clause of noise."""

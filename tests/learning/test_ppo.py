@@ -119,7 +119,8 @@ def advantage_by_definition(
     return estimates
 
 
-def test_advantages_are_as_defined() -> None:
+@pytest.mark.parametrize("bootstraps", [True, False])
+def test_advantages_are_as_defined(bootstraps: bool) -> None:
     generator, shape = np.random.default_rng(4), (40, 5)
     value, rewards, final_value = generator.normal(size=(3, *shape)).astype(np.float32)
     ending = generator.integers(0, 12, shape)
@@ -140,10 +141,11 @@ def test_advantages_are_as_defined() -> None:
         truncated=jnp.asarray(truncated),
         final_value=jnp.asarray(np.where(truncated, final_value, 0)),
     )
-    estimates = advantages(experience, jnp.asarray(rewards), jnp.asarray(last_value), SETTINGS)
+    settings = replace(SETTINGS, bootstrap_time_limit=bootstraps)
+    estimates = advantages(experience, jnp.asarray(rewards), jnp.asarray(last_value), settings)
     for index in range(shape[1]):
         ends = [
-            (bool(over), float(final)) if over or cut else None
+            (bool(over) or not bootstraps, float(final)) if over or cut else None
             for over, cut, final in zip(
                 terminated[:, index], truncated[:, index], final_value[:, index], strict=True
             )

@@ -6,7 +6,7 @@ from typing import Any
 from safetensors.numpy import load_file
 
 from afk.training import checkpoint, legacy
-from afk.training.config import Config
+from afk.training.config import ADDED_LATER, Config
 
 # Two runs as the code of then wrote them.
 GRID_RUN = """
@@ -37,8 +37,9 @@ def to_old(config: Config) -> dict[str, Any]:
     """A configuration as JSON of then."""
     names, settings, agents = map(_turn, (legacy._FIELDS, legacy._SETTINGS, legacy._AGENTS))
     content = {names.get(name, name): value for name, value in config.to_json().items()}
-    for name in ("preset", "held_out"):
-        del content[name]
+    for name in ("preset", "held_out", *ADDED_LATER):
+        part, _, field = name.rpartition(".")
+        (content[part] if part else content).pop(field, None)
     content["agent"] = agents.get(config.agent, config.agent)
     content["settings"] = {settings.get(name, name): value for name, value in content["settings"].items()}
     return content

@@ -9,7 +9,7 @@ from afk.agents.variants import VARIANTS
 from afk.envs.registry import WORLDS, task_named
 from afk.learning import dqn, ppo
 from afk.training.build import schedules_of
-from afk.training.config import change, flatten
+from afk.training.config import Config, change, differences, flatten
 from afk.training.presets import AGENTS, GROUPS, PRESETS, RULES, default_preset, preset, preset_values
 
 TEXT = "qtextworld/take-1"
@@ -84,9 +84,9 @@ def test_fields_that_are_given_are_taken() -> None:
 
 
 def test_a_preset_that_is_not_there_is_refused() -> None:
-    with pytest.raises(ValueError, match="unknown preset 'slow'; it is one of paper, fast, laptop"):
+    with pytest.raises(ValueError, match="unknown preset 'slow'; it is one of paper, released, fast, laptop"):
         preset("slow", ["qbabyai/danger"])
-    with pytest.raises(ValueError, match="unknown preset 'plain'; it is one of paper, fast, laptop"):
+    with pytest.raises(ValueError, match="unknown preset 'plain'; it is one of paper, released, fast"):
         preset("plain", ["qbabyai/danger"])
     with pytest.raises(ValueError, match="unknown preset 'paper'; it is one of fast, laptop, plain"):
         preset("paper", ["qbabyai/danger"], agent="afk-plus")
@@ -109,6 +109,28 @@ def test_presets_are_the_papers_and_ours() -> None:
         for agent in ("no-query", "query", "afk-no-bonus", "afk")
     }
     assert discounts == {"no-query": 0.99, "query": 0.99, "afk-no-bonus": 0.95, "afk": 0.95}
+
+
+def test_the_published_presets_are_what_the_text_says_and_what_the_code_did() -> None:
+    paper, released = (preset(name, ["S"]).to_json() for name in ("paper", "released"))
+    assert differences(paper, released) == {
+        "settings.discount": (0.99, 0.95),
+        "settings.bonus_until": (1.0, 0.6),
+        "keep_last_answer": (False, True),
+    }
+    unlike_defaults = differences(Config(("S",)).to_json(), paper)
+    assert {name: theirs for name, (_, theirs) in unlike_defaults.items()} == {
+        "settings.gae_lambda": 0.99,
+        "settings.value_coef": 1.0,
+        "settings.switch_entropy_coef": 0.05,
+        "settings.normalise_advantages": False,
+        "settings.bootstrap_time_limit": False,
+        "settings.reward_scale": 20.0,
+    }
+    for name in ("paper", "released"):
+        steps = {task: preset(name, [task]).steps for task in ("C", "H", "CS", "SD", "SH", "CSH", "CSDH")}
+        assert [task for task, count in steps.items() if count == 30_000_000] == ["CS", "SD", "CSH", "CSDH"]
+        assert [task for task, count in steps.items() if count == 50_000_000] == ["SH"]
 
 
 @pytest.mark.parametrize("agent", ["no-query", "query", "afk"])

@@ -24,6 +24,11 @@ class AdvantageSettings(Protocol):
         ...
 
     @property
+    def bootstrap_time_limit(self) -> bool:
+        """Whether V counts where an episode ran out of steps."""
+        ...
+
+    @property
     def potential_based_bonus(self) -> bool:
         """Whether the bonus is potential-based shaping."""
         ...
@@ -54,11 +59,13 @@ def advantages(
 ) -> jax.Array:
     """Generalised advantage estimates, (steps, n).
 
-    Real endings are worth nothing further; where the steps ran out, V of the last observation is.
+    Real endings are worth nothing further; where the steps ran out, V of the last observation is, unless
+    `bootstrap_time_limit` says otherwise.
     """
     following = jnp.concatenate([experience.value[1:], last_value[None]])
     done = experience.terminated | experience.truncated
-    following = jnp.where(done, experience.final_value, following)
+    final_value = experience.final_value if settings.bootstrap_time_limit else 0.0
+    following = jnp.where(done, final_value, following)
     surprise = rewards + settings.discount * following - experience.value
 
     def back(later: jax.Array, step: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:

@@ -1,7 +1,7 @@
 """Proximal policy optimisation for recurrent agents that ask (paper, appendix C.1)."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -45,8 +45,11 @@ class Settings:
         gae_lambda: lambda of generalised advantage estimation.
         clip: how far the probability ratio may leave 1.
         clip_value: whether V, too, may only move as far in an update.
-        advantage_floor: advantages are divided by their standard deviation, but never by less than this.
-        value_coef: coefficient of the value loss.
+        bootstrap_time_limit: whether V of the last observation counts where an episode ran out of steps; such
+            an ending is worth nothing further otherwise, as in the authors' code.
+        normalise_advantages: whether advantages are brought to zero mean and unit standard deviation.
+        advantage_floor: normalised advantages are never divided by less than this.
+        value_coef: coefficient of the value loss, which is half of the squared error.
         entropy_coef: coefficient of the entropy of the heads.
         switch_entropy_coef: coefficient of the entropy of the switch.
         entropy_pays_for_asking: whether the entropy of the heads is a reason to use the richer ones.
@@ -69,6 +72,8 @@ class Settings:
     gae_lambda: float = 0.95
     clip: float = 0.2
     clip_value: bool = True
+    bootstrap_time_limit: bool = True
+    normalise_advantages: bool = True
     advantage_floor: float = 0.0
     value_coef: float = 0.5
     entropy_coef: float = 0.01
@@ -173,6 +178,8 @@ def update(
     advantage = advantages(experience, rewards, decide(agent, last)[1].value, settings)
     sequences = cut_sequences(experience, memories, advantage, settings.bptt)
     agent, state, losses = _learn(learner.agent, learner.optimiser, sequences, settings, schedules, learn_key)
+    # A memory that is not finite would keep its episode's steps out of every minibatch: it is forgotten.
+    actors = replace(actors, memory=jnp.nan_to_num(actors.memory, posinf=0.0, neginf=0.0))
     learner = Learner(agent, state, spread(actors), key, learner.updates + 1)
     return learner, jax.tree.map(lambda leaf: leaf.sum(0), ended), losses
 
@@ -231,9 +238,10 @@ def loss(
     )
     log_ratio = evaluation.log_probability - experience.log_probability
     ratio = jnp.exp(log_ratio)
-    # Before the first successes advantages are little but noise; blown up, it would drown the entropy term.
-    deviation = jnp.maximum(advantage.std(), settings.advantage_floor)
-    advantage = (advantage - advantage.mean()) / (deviation + 1e-8)
+    if settings.normalise_advantages:
+        # Before the first successes advantages are little but noise; blown up, it would drown the entropy.
+        deviation = jnp.maximum(advantage.std(), settings.advantage_floor)
+        advantage = (advantage - advantage.mean()) / (deviation + 1e-8)
     clipped = jnp.clip(ratio, 1 - settings.clip, 1 + settings.clip)
     policy = -jnp.minimum(ratio * advantage, clipped * advantage).mean()
     error = (output.value - target) ** 2

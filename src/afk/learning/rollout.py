@@ -14,6 +14,7 @@ from afk.agents.reading import Reading, read_focus, read_latest
 from afk.agents.variants import Variant
 from afk.envs.core import Environment, TimeStep, query_quality
 from afk.envs.level_pool import Batch, Pool, advance, start_batch
+from afk.language import PAD
 
 
 @dataclass(frozen=True)
@@ -24,11 +25,14 @@ class Play:
         env: the environment.
         variant: what the agent is equipped with.
         rules: how notes are taken.
+        keeps_answer: whether an answer is in view until the next one; for one step otherwise. It matters to
+            agents without a notebook.
     """
 
     env: Environment
     variant: Variant
     rules: NoteTaking
+    keeps_answer: bool = False
 
 
 class TrainingLevels(eqx.Module):
@@ -168,6 +172,10 @@ def act(
     batch, time_step = advance(play.env, training_levels.pool, actors.batch, action)
     response = time_step.observation.response
     notebooks, grew = jax.vmap(partial(write, rules=play.rules))(actors.notebooks, response)
+    if play.keeps_answer:
+        response = _choose((response != PAD).any(-1), response, actors.batch.observations.response)
+        in_view = _choose(time_step.done, batch.observations.response, response)
+        batch = eqx.tree_at(lambda each: each.observations.response, batch, in_view)
     reading = read(play, agent, notebooks, response)
     final = AgentInputs(time_step.observation.seen, reading, memory, jnp.zeros_like(grew))
     experience = Experience(

@@ -21,13 +21,14 @@ from afk.training.presets import preset
 
 def play_of(config: Config) -> Play:
     """The fixed part of a run's loops."""
-    return make_play(make_roomy(*config.tasks), config.agent, Similarity(config.n_gram, config.alpha))
+    similarity = Similarity(config.n_gram, config.alpha)
+    return make_play(make_roomy(*config.tasks), config.agent, similarity, config.keep_last_answer)
 
 
 @lru_cache(maxsize=32)
-def make_play(env: Environment[Any], agent: str, similarity: Similarity) -> Play:
+def make_play(env: Environment[Any], agent: str, similarity: Similarity, keeps_answer: bool = False) -> Play:
     """The environment, the agent's equipment, and how notes are taken; equal ones are the same."""
-    return Play(env, find_variant(agent), note_taking(env, similarity))
+    return Play(env, find_variant(agent), note_taking(env, similarity), keeps_answer)
 
 
 def play_by_plan(task: str) -> Play:

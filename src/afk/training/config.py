@@ -24,6 +24,12 @@ from afk.training.legacy import upgrade
 FINAL = 10  # evaluations that the paper's final metric is the mean of
 # What a run is called and how often it is repeated, which does not make it another run.
 LABELS = ("preset", "seeds", "held_out")
+# Values that were added later, with what runs from before had: at that value they make no other run of it.
+ADDED_LATER = {
+    "keep_last_answer": False,
+    "settings.bootstrap_time_limit": True,
+    "settings.normalise_advantages": True,
+}
 _FRACTIONS = ("random_start_fraction", "hint_fraction", "wrong_key_fraction", "distractor_fraction")
 
 
@@ -46,6 +52,8 @@ class Config:
         hint_fraction: the fraction of training levels that start with some answers known.
         wrong_key_fraction: the fraction of training levels with locks that start with a wrong key in hand.
         distractor_fraction: the fraction of training levels without danger that have meaningless tiles.
+        keep_last_answer: whether an agent without a notebook sees an answer until the next question, as in
+            the authors' code; for one step otherwise, as in the paper's text.
         log_every: updates between two lines of the log; levels are drawn anew as often.
         evaluate_every: updates between two evaluations; a multiple of `log_every`. The last ones, which the
             final metric is the mean of, come at the end of training, with every line of the log.
@@ -68,6 +76,7 @@ class Config:
     hint_fraction: float = 0.0
     wrong_key_fraction: float = 0.0
     distractor_fraction: float = 0.0
+    keep_last_answer: bool = False
     log_every: int = 50
     evaluate_every: int = 50
     evaluation_episodes: int = 500
@@ -173,7 +182,11 @@ def flatten(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def identity_of(content: Mapping[str, Any]) -> str:
     """A hash of all that makes a run, as JSON, what it is; runs that differ in `LABELS` alone share it."""
-    identifying = {name: value for name, value in flatten(content).items() if name not in LABELS}
+    identifying = {
+        name: value
+        for name, value in flatten(content).items()
+        if name not in LABELS and not (name in ADDED_LATER and value == ADDED_LATER[name])
+    }
     canonical = json.dumps(identifying, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()[:10]
 
@@ -181,11 +194,12 @@ def identity_of(content: Mapping[str, Any]) -> str:
 def differences(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
     """What two runs, as JSON, do not share: both values by names such as ``size.width``, but for `LABELS`."""
     here, there = flatten(ours), flatten(theirs)
-    return {
-        name: (here.get(name), there.get(name))
+    pairs = {
+        name: tuple(values.get(name, ADDED_LATER.get(name)) for values in (here, there))
         for name in dict.fromkeys((*here, *there))
-        if name not in LABELS and here.get(name) != there.get(name)
+        if name not in LABELS
     }
+    return {name: (mine, other) for name, (mine, other) in pairs.items() if mine != other}
 
 
 def first_difference(ours: Config, theirs: Config) -> str:

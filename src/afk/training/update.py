@@ -6,6 +6,7 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jax.sharding import Mesh
 
 from afk.learning.algorithm import algorithm_of
@@ -66,6 +67,7 @@ def _run_updates(
 
         arrays, (episodes, losses) = jax.lax.scan(body, arrays, length=config.log_every)
         summed = jax.tree.map(lambda leaf: leaf.sum(0), episodes)
-        return arrays, summed, jax.tree.map(lambda leaf: leaf.mean(0), losses)
+        # Updates without a finite gradient do not count: the mean is not a number only if all were such.
+        return arrays, summed, jax.tree.map(lambda leaf: jnp.nanmean(leaf, 0), losses)
 
     return side_by_side(run_seed, arrays, levels, in_turn=algorithm.in_turn)
