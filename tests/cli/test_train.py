@@ -100,7 +100,7 @@ def test_a_run_leaves_agents_and_a_record(run: Run, tmp_path: Path, monkeypatch:
         ((DANGER, "--steps", "many"), ("--steps", "500K", "'many'")),
         ((DANGER, "--hint-fraction", "2"), ("hint_fraction", "from 0 to 1", "not 2")),
         ((DANGER, "--random-start-fraction", "-1"), ("random_start_fraction", "from 0 to 1", "not -1")),
-        ((DANGER, "--bonus", "nan"), ("bonus", "from 0 on", "nan")),
+        ((DANGER, "--bonus", "nan"), ("bonus", "finite number", "nan")),
         ((DANGER, "--bonus-until", "2"), ("bonus_until", "from 0 to 1", "not 2")),
         ((DANGER, "--levels", "0"), ("--levels", "1")),
         (

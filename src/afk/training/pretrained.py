@@ -109,7 +109,10 @@ def load_agent(path: Path) -> TrainedAgent:
     if not {"config", "seed"} <= description.keys():
         raise ValueError(f"{path} is not the checkpoint of an agent, such as best-24.safetensors")
     config = checkpoint.config_of(description, path)
-    return TrainedAgent(config, description["seed"], checkpoint.load(path, agent_shape(config)))
+    seed = description["seed"]
+    if not isinstance(seed, int):
+        raise ValueError(f"{path} cannot be read: its seed is a whole number, not {seed!r}")
+    return TrainedAgent(config, seed, checkpoint.load(path, agent_shape(config)))
 
 
 def save_small(path: Path, agent: TrainedAgent) -> None:
