@@ -76,7 +76,7 @@ POLICIES: dict[str, Policy] = {"expert": expert, "random": random}
 
 def play(env: Environment[Any], policy: Policy, *, episodes: int, seed: int) -> Iterable[Episodes]:
     """Play fresh levels, some hundred at a time."""
-    _check_episodes(episodes)
+    check_episodes(episodes)
     levels_key, policy_key = fresh_keys(seed)
     states = draw_pool(env, levels_key, episodes).states
     world = shared_program(env)
@@ -86,7 +86,7 @@ def play(env: Environment[Any], policy: Policy, *, episodes: int, seed: int) -> 
         yield Episodes(*jax.device_get(_play_actions(world, chunk, jnp.asarray(actions))))
 
 
-def _check_episodes(episodes: int) -> None:
+def check_episodes(episodes: int) -> None:
     """A ValueError if there are none, or more than their levels would fit into memory."""
     if not 1 <= episodes <= MOST:
         raise ValueError(f"from 1 to {MOST:,} episodes are played, not {episodes:,}")
@@ -122,7 +122,6 @@ def _follow(episodes: Episodes, over: jax.Array, time_step: TimeStep) -> Episode
 
 def play_agent(play: Play, agent: Agent, *, episodes: int, seed: int) -> Iterable[Episodes]:
     """A trained agent on fresh levels, its actions drawn from its policy; some hundred levels at a time."""
-    _check_episodes(episodes)
     levels_key, play_key = fresh_keys(seed)
     levels = draw_pool(play.env, levels_key, episodes)
     alone = jax.tree.map(lambda leaf: leaf[None] if eqx.is_array(leaf) else leaf, agent)

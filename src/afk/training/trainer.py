@@ -227,7 +227,10 @@ def _describe(config: Config, learner: Learner, episodes: Any, losses: Any) -> l
 def _evaluate(config: Config, learner: Learner, rows: list[Row]) -> None:
     """Add to each seed's line how its agent does on fresh levels."""
     levels = draw_evaluation_levels(config, _updates(learner))
-    episodes = play_agents(play_of(config), learner.agent, *levels)
+    try:
+        episodes = play_agents(play_of(config), learner.agent, *levels)
+    except ValueError as error:
+        raise ValueError(f"training broke down: after {rows[0]['steps']:,} steps {error}") from error
     for index, row in enumerate(rows):
         played = type(episodes)(*(field[index] for field in episodes))
         row["evaluation"] = summarise([played])
