@@ -9,11 +9,13 @@ import pytest
 from afk.studies.record import read_record
 from afk.training.checkpoint import digest
 from afk.training.config import Config
+from afk.training.log import read_log
 from afk.training.presets import preset
 from afk.training.pretrained import PRETRAINED, find_agent
+from afk.training.trainer import start_run
 
 from ..command import Run
-from ..training.tiny_run import add_tiny_preset
+from ..training.tiny_run import add_tiny_preset, log_row
 
 DANGER = "qbabyai/danger"
 
@@ -100,7 +102,7 @@ def test_a_run_leaves_agents_and_a_record(run: Run, tmp_path: Path, monkeypatch:
         ((DANGER, "--steps", "many"), ("--steps", "500K", "'many'")),
         ((DANGER, "--hint-fraction", "2"), ("hint_fraction", "from 0 to 1", "not 2")),
         ((DANGER, "--random-start-fraction", "-1"), ("random_start_fraction", "from 0 to 1", "not -1")),
-        ((DANGER, "--bonus", "nan"), ("bonus", "from 0 on", "nan")),
+        ((DANGER, "--bonus", "nan"), ("bonus", "finite number", "nan")),
         ((DANGER, "--bonus-until", "2"), ("bonus_until", "from 0 to 1", "not 2")),
         ((DANGER, "--levels", "0"), ("--levels", "1")),
         (
@@ -136,3 +138,43 @@ def test_training_refuses_in_one_line(
         assert [part for part in said if part not in done.err] == [], done.err
         assert done.err.startswith("error: ") and done.err.count("\n") == 1
         assert not list(tmp_path.iterdir()), "nothing is left behind"
+
+
+def test_a_lost_state_is_given_up_only_on_purpose(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_tiny_preset(monkeypatch)
+    folder = tmp_path / "mine"
+    start_run(preset("tiny", [DANGER], steps=160), folder)
+    log = "".join(json.dumps(log_row(updates=updates)) + "\n" for updates in (1, 2))
+    (folder / "log.jsonl").write_text(log)
+    done = run("train", "--resume", "mine")
+    assert done.code == 2 and "afk train --resume mine --restart" in done.err
+    assert (folder / "log.jsonl").read_text() == log, "nothing is lost"
+    assert "--restart takes --resume" in run("train", DANGER, "--restart").err
+    done = run("train", "--resume", "mine", "--restart", "--levels", "8")
+    assert done.code in (None, 0), done.err
+    assert [row["updates"] for row in read_log(folder)] == [1]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("levels=1000000000000", "levels is at most 1,000,000"),
+        ("size.width=60000", "width is at most 4,096"),
+        ("settings.discount=2", "discount is a share from 0 to 1"),
+        ("settings.bonus=" + "[" * 100_000, "--set takes NAME=VALUE"),
+    ],
+)
+def test_numbers_beyond_all_measure_are_refused_before_anything_is_written(
+    change: str, said: str, run: Run, tmp_path: Path
+) -> None:
+    done = run("train", DANGER, "--set", change)
+    assert done.code == 2 and said in done.err and done.err.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_more_episodes_than_fit_are_refused(run: Run) -> None:
+    for agent in ("expert", PRETRAINED):
+        done = run("eval", agent, "--task", DANGER, "--episodes", "100000000000")
+        assert done.code == 2 and "from 1 to 1,000,000 episodes" in done.err and done.err.count("\n") == 1

@@ -199,7 +199,7 @@ def test_more_environments_learn_as_much_from_each_step() -> None:
         ({"samples_per_step": 0.0}, "no multiple of the batch"),
         ({"multi_step": 0}, "multi_step is at least 1"),
         ({"noise": -1.0}, "noise is a number from 0 on"),
-        ({"warm_up": -1}, "warm_up is a number from 0 on"),
+        ({"warm_up": -1}, "warm_up is at least 0"),
     ],
     ids=str,
 )

@@ -15,6 +15,7 @@ from afk.studies.study import find_progress, overview, run_folder, split_by_fold
 from afk.training.presets import preset
 
 from ..report.made_records import make_run
+from ..training.tiny_run import log_row
 
 RUN = preset("fast", ["S"], seeds=(24, 42))
 CS, CD = map(task_named, ("CS", "CD"))
@@ -92,7 +93,7 @@ def test_how_far_a_run_is(tmp_path: Path) -> None:
     where = {"runs": tmp_path / "runs", "records": tmp_path / "records"}
     keep_record(tmp_path / "records", make_run("afk", "S", [0.9]))
     assert find_progress(RUN, **where) == (1, 0.5, 0.9)
-    half = {"seed": 42, "updates": RUN.updates // 2, "evaluation": {"success": 0.5}}
+    half = log_row(seed=42, updates=RUN.updates // 2)
     write_log(run_folder(tmp_path / "runs", replace(RUN, seeds=(42,))), half, half | {"seed": 7})
     assert find_progress(RUN, **where) == (1, 0.5 + RUN.updates // 2 / RUN.updates / 2, pytest.approx(0.7))
     # The same seed in company, and further on.

@@ -171,6 +171,6 @@ def test_what_cannot_be_trained_does_not_keep_others_from_it(place: Path) -> Non
     start_run(replace(other, steps=7), folder)
     more = replace(RUN, seeds=(7,))
     said = do(place, broken, other, more)
-    assert len(said) == 2 and f"{record} is not JSON" in said[0]
+    assert len(said) == 2 and f"{record} cannot be read: it is not JSON" in said[0]
     assert f"{folder} holds another run: steps is 7, not 640" in said[1]
     assert [each.seed for each in record_of(place).seeds] == [24, 7]

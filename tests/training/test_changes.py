@@ -45,7 +45,7 @@ def test_what_is_named_is_changed_and_nothing_else() -> None:
         ({"settings.bonus": True}, "settings.bonus is like 0.03, not true"),
         ({"settings.clip_value": 1}, "settings.clip_value is like false, not 1"),
         ({"settings.bonus": "much"}, 'settings.bonus is like 0.03, not "much"'),
-        ({"settings.bonus": float("nan")}, "bonus is a number from 0 on"),
+        ({"settings.bonus": float("nan")}, "bonus is a finite number, not nan"),
         ({"settings.rollout_steps": 30}, "rollout_steps (30) must be a multiple of bptt (20)"),
         ({"random_start_fraction": 2.0}, "random_start_fraction is a share from 0 to 1, not 2.0"),
     ],

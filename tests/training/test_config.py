@@ -1,6 +1,7 @@
 """Configurations as data: what makes two of them the same run, and names from before."""
 
 import json
+import math
 import re
 from dataclasses import fields, replace
 from pathlib import Path
@@ -198,6 +199,66 @@ def test_a_configuration_that_is_none_is_named(content: str, tmp_path: Path) -> 
 def test_impossible_runs_are_refused(changes: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=re.escape(said)):
         replace(TINY, **changes)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("seeds", [1.5], "seeds is a list of whole numbers, not (1.5,)"),
+        ("seeds", ["../../x"], "seeds is a list of whole numbers"),
+        ("seeds", 24, "seeds is a list of whole numbers, not 24"),
+        ("seeds", [True], "seeds is a list of whole numbers"),
+        ("seeds", [[1]], "seeds is a list of whole numbers"),
+        ("tasks", "CS", "tasks is a list of texts, not 'CS'"),
+        ("tasks", [["CS"]], "tasks is a list of texts"),
+        ("held_out", [None], "held_out is a list of texts"),
+        ("agent", ["afk"], "not the configuration of a run"),
+        ("agent", None, "agent is a text"),
+        ("preset", 3, "preset is a text, not 3"),
+        ("steps", math.nan, "steps is a whole number, not nan"),
+        ("steps", 1.5, "steps is a whole number, not 1.5"),
+        ("steps", True, "steps is a whole number, not True"),
+        ("levels", "many", "levels is a whole number, not 'many'"),
+        ("alpha", [0.1], "alpha is a finite number"),
+        ("alpha", 10**400, "alpha is a finite number"),
+        ("hint_fraction", math.inf, "hint_fraction is a finite number, not inf"),
+        ("settings.learning_rate", "x", "learning_rate is a finite number, not 'x'"),
+        ("settings.learning_rate", [1, 2], "learning_rate is a finite number, not [1, 2]"),
+        ("settings.clip_value", 1, "clip_value is true or false, not 1"),
+        ("settings.epochs", 1.0, "epochs is a whole number, not 1.0"),
+        ("size.width", None, "width is a whole number, not None"),
+        ("size.places", "no", "places is true or false, not 'no'"),
+        ("settings", None, "not the configuration of a run"),
+        ("settings", [], "not the configuration of a run"),
+        ("size", [], "not the configuration of a run"),
+        ("settings.discount", 2, "discount is a share from 0 to 1, not 2"),
+        ("settings.gae_lambda", 1.5, "gae_lambda is a share from 0 to 1, not 1.5"),
+        ("settings.clip", 3, "clip is a share from 0 to 1, not 3"),
+        ("settings.epochs", 10**9, "epochs is at most 1,000,000, not 1,000,000,000"),
+        ("steps", 10**13, "steps is at most 1,000,000,000,000"),
+        ("levels", 10**12, "levels is at most 1,000,000, not 1,000,000,000,000"),
+        ("evaluation_episodes", 10**11, "evaluation_episodes is at most 1,000,000"),
+        ("size.width", 60_000, "width is at most 4,096, not 60,000"),
+        ("size.notes", 10**9, "notes is at most 1,024, not 1,000,000,000"),
+        ("settings.environments", 10**6 * 8, "environments is at most 1,000,000"),
+    ],
+)
+def test_a_file_with_a_value_of_another_kind_or_size_is_refused_in_one_line(
+    name: str, value: Any, said: str
+) -> None:
+    content = put(TINY.to_json(), name, value)
+    with pytest.raises(ValueError, match=re.escape(said)) as caught:
+        Config.from_json(content)
+    assert "\n" not in str(caught.value)
+
+
+def test_updates_that_no_machine_can_do_or_count_are_refused() -> None:
+    with pytest.raises(ValueError, match="an update has at most 100,000,000 steps, not 20,000,000,000"):
+        change(TINY, {"settings.environments": 10**6, "settings.rollout_steps": 20_000})
+    with pytest.raises(ValueError, match="a run has at most 2,147,483,647 updates, not 6,250,000,000"):
+        replace(TINY, steps=10**12)
+    with pytest.raises(ValueError, match="discount is a share from 0 to 1, not 2"):
+        replace(TEXT.settings, discount=2)
 
 
 @pytest.mark.parametrize("name", ["wrong_key_fraction", "distractor_fraction"])

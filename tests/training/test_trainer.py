@@ -24,7 +24,7 @@ from afk.training.trainer import compile_run, first_learner, start_run, train
 from afk.training.update import _run_updates
 
 from .own_cache import own_cache
-from .tiny_run import TINY
+from .tiny_run import TINY, log_row
 
 
 def test_a_run_leaves_its_configuration_a_log_and_checkpoints(finished: Path) -> None:
@@ -160,9 +160,9 @@ def test_a_folder_that_holds_something_is_refused_and_left_alone(finished: Path,
 
 def test_a_line_that_was_cut_off_is_not_there_and_a_broken_one_is_named(tmp_path: Path) -> None:
     assert read_log(tmp_path) == []
-    append_log(tmp_path, [{"seed": 24}, {"seed": 7}])
-    append_log(tmp_path, [{"seed": 24, "updates": 1}])
-    whole = [{"seed": 24}, {"seed": 7}, {"seed": 24, "updates": 1}]
+    whole = [log_row(), log_row(seed=7), log_row(updates=2)]
+    append_log(tmp_path, whole[:2])
+    append_log(tmp_path, whole[2:])
     assert read_log(tmp_path) == whole
     path, kept = tmp_path / "log.jsonl", (tmp_path / "log.jsonl").read_text()
     for half in ("{", '{"seed": 24, "upd', '{"seed": 24}'):

@@ -10,6 +10,7 @@ import pytest
 
 from afk.training import presets
 from afk.training.config import Config, change
+from afk.training.log import MEASURES
 
 # The values of a preset in toy size; tests that train with it share its programs.
 TINY_PRESET: dict[str, Any] = {
@@ -35,6 +36,14 @@ from pathlib import Path
 from afk.training.trainer import train
 list(train(Path(sys.argv[1])))
 """
+
+
+def log_row(**changes: Any) -> dict[str, Any]:
+    """A line of a log with an evaluation, in which something is otherwise."""
+    measures = dict.fromkeys(MEASURES, 0.5)
+    row = {"seed": 24, "updates": 1, "steps": 160, "episodes": 4, "training": {"success": 0.5}}
+    row |= {"losses": {"policy": 0.1}, "evaluation": {"episodes": 8, **measures}}
+    return row | dict.fromkeys(("seconds", "training_seconds", "steps_per_second"), 2.0) | changes
 
 
 def add_tiny_preset(patch: pytest.MonkeyPatch) -> None:

@@ -9,11 +9,18 @@ import jax
 import jax.numpy as jnp
 
 from afk.agents.reading import Reading
+from afk.checks import check_counts, check_types
+
+# Far beyond what has been of use: a slip of the hand is refused before memory runs out.
+_MOST = {
+    **{"width": 4096, "head": 4096, "view_layers": 64, "film_blocks": 64, "kernel": 31},
+    **{"instruction_words": 1024, "notes": 1024, "note_words": 1024, "distinct_notes": 2**16},
+}
 
 
 @dataclass(frozen=True)
 class Size:
-    """How large the network is; the defaults are the paper's.
+    """How large the network is; the defaults are the paper's. Numbers beyond `_MOST` are refused.
 
     Attributes:
         width: l, channels of the convolutions and units of the GRU and the LSTM.
@@ -41,10 +48,10 @@ class Size:
     distinct_notes: int = 256
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            least = 0 if name in ("view_layers", "film_blocks", "places", "distinct_notes") else 1
-            if value < least:
-                raise ValueError(f"the network's {name} is at least {least}, not {value}")
+        check_types(self)
+        for name, most in _MOST.items():
+            least = 0 if name in ("view_layers", "film_blocks", "distinct_notes") else 1
+            check_counts(self, name, least=least, most=most)
 
 
 class ActionEvaluation(NamedTuple):

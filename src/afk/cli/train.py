@@ -76,6 +76,9 @@ def train(
     devices: Annotated[int | None, typer.Option(help="How many devices to use.", show_default="all")] = None,
     out: Annotated[Path | None, typer.Option(help="The folder of the run.", show_default="runs/last")] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with the run of this folder, as it is.")] = None,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="With --resume: begin anew; its log and its agents are lost.")
+    ] = False,
     levels: Annotated[
         int, typer.Option(min=1, help="Fresh levels that each agent plays in the end, for the record.")
     ] = 1000,
@@ -87,6 +90,7 @@ def train(
     from afk.studies.study import finish_run
     from afk.training.checkpoint import digest
     from afk.training.config import read_config
+    from afk.training.keeping import forget_training, free_if_untrained
     from afk.training.lock import lock
     from afk.training.pretrained import find_agent
     from afk.training.progress import say_what_next
@@ -110,6 +114,8 @@ def train(
     given = {name: value for name, value in options.items() if value is not None}
     if bool(tasks) == (resume is not None):
         raise ValueError("say either tasks to train on, or --resume and the folder of a run")
+    if restart and resume is None:
+        raise ValueError("--restart takes --resume and the folder of a run")
     if resume is not None and given:
         raise ValueError(f"--resume goes on with a run as it is: leave out {', '.join(given)}")
     folder = resume or out or Path("runs/last")
@@ -127,8 +133,11 @@ def train(
     with lock(folder):
         if tasks:
             start_run(config, folder, first)
+        if restart:
+            forget_training(folder)
         try:
-            finish_run(folder, console, levels=levels, devices=devices)
+            with free_if_untrained(folder, new=bool(tasks)):
+                finish_run(folder, console, levels=levels, devices=devices)
         except KeyboardInterrupt:
             say_what_next(folder, console, finished=False)
             raise typer.Exit(130) from None
@@ -160,9 +169,11 @@ def _configure(tasks: list[str], given: dict[str, Any], devices: int | None) -> 
 
 def _read_change(text: str) -> tuple[str, Any]:
     """The name and the value of ``NAME=VALUE``."""
+    from afk.files import parse_json
+
     name, _, value = text.partition("=")
     try:
-        return name, json.loads(value)
+        return name, parse_json(value)
     except ValueError as error:
         raise ValueError(f"--set takes NAME=VALUE with a number, or true or false, not {text!r}") from error
 

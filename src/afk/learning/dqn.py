@@ -11,7 +11,7 @@ import optax
 
 from afk.agents.networks.transformer import by_length
 from afk.agents.text_reader import TextReader, best_value, value_of
-from afk.checks import check_counts, check_shares
+from afk.checks import check_counts, check_shares, check_types
 from afk.learning.algorithm import Algorithm
 from afk.learning.collect_replay import play_into, shorten
 from afk.learning.devices import spread
@@ -71,11 +71,15 @@ class Settings:
     half_precision: bool = False
 
     def __post_init__(self) -> None:
-        check_counts(self, "environments", "rollout_steps", "batch", "capacity", "multi_step", "target_every")
+        check_types(self)
+        check_counts(self, "environments", "rollout_steps", "batch", "multi_step")
+        check_counts(self, "capacity", most=100_000_000)
+        check_counts(self, "target_every", most=2**31 - 1)
+        check_counts(self, "warm_up", least=0, most=2**31 - 1)
         for name, value in vars(self).items():
-            if not 0 <= value < math.inf:
+            if value < 0:
                 raise ValueError(f"{name} is a number from 0 on, not {value}")
-        check_shares(self, "bonus_until", "anneal_after")
+        check_shares(self, "discount", "bonus_until", "anneal_after")
         learned = self.steps_per_update * self.samples_per_step
         if self.gradients < 1 or not math.isclose(learned, self.gradients * self.batch):
             raise ValueError(

@@ -1,6 +1,5 @@
 """Proximal policy optimisation for recurrent agents that ask (paper, appendix C.1)."""
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -10,7 +9,7 @@ import jax.numpy as jnp
 import optax
 
 from afk.agents.base import Agent
-from afk.checks import check_counts, check_shares
+from afk.checks import check_counts, check_shares, check_types
 from afk.learning.advantages import advantages, bonuses
 from afk.learning.algorithm import Algorithm
 from afk.learning.devices import spread
@@ -88,11 +87,12 @@ class Settings:
     half_precision: bool = False
 
     def __post_init__(self) -> None:
+        check_types(self)
         check_counts(self, "environments", "rollout_steps", "bptt", "minibatches", "epochs")
         for name, value in vars(self).items():
-            if isinstance(value, float) and not 0 <= value < math.inf:
+            if value < 0:
                 raise ValueError(f"{name} is a number from 0 on, not {value}")
-        check_shares(self, "bonus_until", "anneal_after")
+        check_shares(self, "discount", "gae_lambda", "clip", "bonus_until", "anneal_after")
         if self.rollout_steps % self.bptt:
             raise ValueError(f"rollout_steps ({self.rollout_steps}) must be a multiple of bptt ({self.bptt})")
         sequences = self.environments * (self.rollout_steps // self.bptt)

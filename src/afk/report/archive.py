@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from afk.checks import is_number
+from afk.files import read_object
 from afk.report.tables import Published
-from afk.studies.record import RunRecord, is_number, read_object, read_record
+from afk.studies.record import RunRecord, read_record
 
 RUNS = "runs"  # the folder of the records of runs, in a folder of records
 

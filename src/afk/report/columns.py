@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from afk.checks import is_number
 from afk.report.archive import Archive
 from afk.report.estimates import Estimate
 from afk.studies.plan import GRID_TASKS, TEXT_TASKS
-from afk.studies.record import RunRecord, is_number, preset_changes, short_name
+from afk.studies.record import RunRecord, preset_changes, short_name
 
 # The agents of the paper, and what the file of its numbers calls them.
 PUBLISHED_AGENTS = {"no-query": "no_query", "query": "query", "afk": "afk"}

@@ -2,12 +2,13 @@
 
 from typing import Any
 
+from afk.checks import is_number
 from afk.report.archive import Archive
 from afk.report.columns import TEXT_TASKS, published_row
 from afk.report.comparisons import LETTERS, SOLVED, pretrained_cell
 from afk.report.tables import Column, Row, Table
 from afk.studies.plan import GRID_TASKS
-from afk.studies.record import SHARES, is_number
+from afk.studies.record import SHARES
 
 # A column: its title, the measure, the paper's table that has it too, and whether more is better.
 _COLUMNS = (

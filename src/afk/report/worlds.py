@@ -1,5 +1,6 @@
 """What the tasks and the games are like, beside the paper's tables 8 and 9."""
 
+from afk.checks import is_number
 from afk.envs.qbabyai.levels.tasks import Task as GridTask
 from afk.envs.registry import find_task_of
 from afk.report.archive import Archive, look_up
@@ -8,7 +9,6 @@ from afk.report.comparisons import LETTERS
 from afk.report.estimates import Estimate
 from afk.report.tables import Cell, Column, Row, Table
 from afk.studies.plan import GRID_TASKS, TEXT_TASKS
-from afk.studies.record import is_number
 
 # The statistics of a game: in our record, and in the file of the paper's numbers.
 _STATISTICS = {

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from afk.agents.variants import find_variant
+from afk.checks import is_number
 from afk.envs.registry import WORLDS, task_named
-from afk.studies.record import is_number, read_object
+from afk.files import read_object
 from afk.studies.study import SEEDS
 from afk.training.config import Config, change
 from afk.training.presets import preset as find_preset
@@ -106,10 +107,10 @@ def read_study(path: Path, *, preset: str) -> list[Config]:
     name, steps = content.get("preset", preset), content.get("steps")
     if not isinstance(name, str):
         raise ValueError(f"preset in {path} is a name, not {name!r}")
-    if steps is not None and (not _is_count(steps) or steps < 1):
+    if steps is not None and (not is_number(steps, whole=True) or steps < 1):
         raise ValueError(f"steps in {path} is a number from 1 on, not {steps!r}")
     seeds = content.get("seeds", list(SEEDS))
-    if not isinstance(seeds, list) or not seeds or not all(map(_is_count, seeds)):
+    if not isinstance(seeds, list) or not seeds or not all(is_number(seed, whole=True) for seed in seeds):
         raise ValueError(f"seeds in {path} is a list of numbers, not {seeds!r}")
     changes = content.get("changes", {})
     if not isinstance(changes, dict) or not all(
@@ -151,7 +152,3 @@ def _names(path: Path, name: str, found: Any) -> list[str]:
     if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
         raise ValueError(f"{name} in {path} is a list of names, not {found!r}")
     return found
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)

@@ -8,19 +8,19 @@ the first thing that is wrong with a file is said in one line.
 """
 
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
+from afk.checks import is_number
 from afk.envs.registry import tasks_by_letters
-from afk.files import write_file
+from afk.files import read_object, write_file
 from afk.training.config import differences, identity_of
+from afk.training.log import MEASURES
 from afk.training.presets import preset
 
-MEASURES = ("success", "episode_length", "reward", "queries", "precision", "recall", "f1")
 SHARES = ("success", "precision", "recall", "f1")  # of the measures, those from 0 to 1
 CURVE = ("steps", "success", "episode_length", "reward", "queries", "f1")
 _LONGEST = 90  # letters of what differs, in a name
@@ -104,7 +104,8 @@ def run_name(config: Mapping[str, Any]) -> str:
         changes.pop()
     tasks = "+".join(map(short_name, config["tasks"]))
     parts = [config["preset"] or "own", config["agent"], tasks, ",".join(changes), identity_of(config)]
-    return "--".join(part for part in parts if part)
+    # It names a file, and a record from elsewhere may say anything.
+    return re.sub(r"[^\w.+=,-]", "", "--".join(part for part in parts if part))
 
 
 def preset_changes(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -213,19 +214,6 @@ def read_record(path: Path) -> RunRecord:
         raise ValueError(f"{path} is not the record of a run: {error}") from error
 
 
-def read_object(path: Path) -> dict[str, Any]:
-    """The JSON object in a file; a ValueError of one line if there is none."""
-    try:
-        content = json.loads(path.read_bytes())
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error.strerror}") from error
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise ValueError(f"{path} is not JSON: {' '.join(str(error).split())}") from error
-    if not isinstance(content, dict):
-        raise ValueError(f"{path} is not a record: it holds no JSON object")
-    return content
-
-
 def _read(content: dict[str, Any]) -> RunRecord:
     """A record out of JSON, checked."""
     _check_kinds(content, {"config": dict, "variant": dict, "machine": dict, "seeds": list}, "it")
@@ -286,8 +274,3 @@ def _check_kinds(content: dict[str, Any], kinds: dict[str, type], what: str) -> 
 def _check(sound: Any, what: str) -> None:
     if not sound:
         raise ValueError(f"{what} is missing or makes no sense")
-
-
-def is_number(value: Any) -> TypeGuard[float]:
-    """Whether a value out of JSON is a number that can be computed with."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

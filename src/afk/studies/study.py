@@ -19,6 +19,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from afk.checks import MOST
 from afk.studies.record import (
     RunRecord,
     find_record,
@@ -32,6 +33,7 @@ from afk.studies.record import (
 )
 from afk.studies.summarise import make_record
 from afk.training.config import Config, read_config, run_difference
+from afk.training.keeping import free_if_untrained
 from afk.training.lock import lock
 from afk.training.log import read_log
 from afk.training.progress import train_with_bar
@@ -127,16 +129,19 @@ def do_run(
         wait: for another process that trains the run; otherwise that is a ValueError.
     """
     with lock(folder, wait=wait):
-        open_run(config, folder)
-        return finish_run(folder, console, held_out=config.held_out, levels=levels, devices=devices)
+        new = open_run(config, folder)
+        with free_if_untrained(folder, new=new):
+            return finish_run(folder, console, held_out=config.held_out, levels=levels, devices=devices)
 
 
-def open_run(config: Config, folder: Path) -> None:
-    """Make the folder of a run if it is not there; a ValueError if another run is."""
+def open_run(config: Config, folder: Path) -> bool:
+    """Make the folder of a run if it is not there, and tell so; a ValueError if another run is."""
     if not (folder / "config.json").exists():
         start_run(config, folder)
-    elif difference := run_difference(config, read_config(folder)):
+        return True
+    if difference := run_difference(config, read_config(folder)):
         raise ValueError(f"{folder} holds another run: {difference}; choose another folder for runs")
+    return False
 
 
 def finish_run(
@@ -151,6 +156,8 @@ def finish_run(
 
     A KeyboardInterrupt if training was stopped. A record that is there and lacks nothing stays as it is.
     """
+    if levels > MOST:
+        raise ValueError(f"each agent plays at most {MOST:,} levels in the end, not {levels:,}")
     before = _read_own(folder)
     if before is not None and before.seeds[0].fresh.keys() >= set(held_out):
         return before

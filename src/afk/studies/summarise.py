@@ -38,6 +38,9 @@ def make_record(
         compile_seconds: what compiling took, if that is known.
     """
     config, log = read_config(folder), read_log(folder)
+    evaluated = {row["seed"] for row in log if "evaluation" in row}
+    if lacking := [seed for seed in config.seeds if seed not in evaluated]:
+        raise ValueError(f"the log in {folder} lacks evaluations of seed {lacking[0]}: nothing to record")
     config = replace(config, held_out=tuple(dict.fromkeys((*config.held_out, *held_out))))
     agents = stack([load_agent(folder / f"last-{seed}.safetensors").network for seed in config.seeds])
     fresh = {

@@ -16,7 +16,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 
-from afk.files import write_file
+from afk.files import parse_json, write_file
 from afk.training.build import play_of
 from afk.training.config import Config, run_difference
 from afk.training.legacy import downgrade_path, upgrade_path
@@ -129,13 +129,13 @@ def _open(path: Path) -> Iterator[Any]:
     try:
         with safe_open(path, framework="numpy") as file:
             yield file
-    except (SafetensorError, OSError, json.JSONDecodeError) as error:
+    except (SafetensorError, OSError, ValueError) as error:
         raise ValueError(f"the checkpoint {path} is broken: {error}") from error
 
 
 def _describe(file: Any) -> dict[str, Any]:
     """What stands beside the arrays of an open file."""
-    return {name: json.loads(value) for name, value in (file.metadata() or {}).items()}
+    return {name: parse_json(value) for name, value in (file.metadata() or {}).items()}
 
 
 def _named(tree: Any) -> dict[str, np.ndarray]:

@@ -15,8 +15,9 @@ from typing import Any
 from afk.agents.base import Size
 from afk.agents.notebook import Similarity
 from afk.agents.variants import find_variant
-from afk.checks import check_counts, check_shares
+from afk.checks import check_counts, check_shares, check_types
 from afk.envs.registry import WORLDS, find_task, task_named, world_of
+from afk.files import read_object
 from afk.learning import ppo
 from afk.learning.algorithm import algorithm_of, find_algorithm
 from afk.training.legacy import upgrade
@@ -30,6 +31,8 @@ ADDED_LATER = {
     "settings.bootstrap_time_limit": True,
     "settings.normalise_advantages": True,
 }
+_MOST_STEPS = 100_000_000  # of an update
+_MOST_UPDATES = 2**31 - 1  # learners count them in 32 bits
 _FRACTIONS = ("random_start_fraction", "hint_fraction", "wrong_key_fraction", "distractor_fraction")
 
 
@@ -85,6 +88,11 @@ class Config:
     held_out: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        for name in ("tasks", "seeds", "held_out"):
+            if isinstance(value := getattr(self, name), list):
+                object.__setattr__(self, name, tuple(value))
+        check_types(self)
+        check_types(self.settings)
         for name in ("tasks", "held_out"):
             object.__setattr__(self, name, tuple(map(task_named, getattr(self, name))))
         find_variant(self.agent)
@@ -92,7 +100,8 @@ class Config:
         different = len(set(self.seeds)) == len(self.seeds) > 0
         if not different or not all(0 <= seed < 2**32 for seed in self.seeds):
             raise ValueError(f"seeds are different numbers from 0 to below 2**32, not {self.seeds}")
-        check_counts(self, "steps", "levels", "log_every", "evaluate_every", "evaluation_episodes")
+        check_counts(self, "steps", most=10**12)
+        check_counts(self, "levels", "log_every", "evaluate_every", "evaluation_episodes")
         check_shares(self, *_FRACTIONS)
         if self.evaluation_episodes < len(self.tasks):
             raise ValueError(f"evaluation_episodes is at least {len(self.tasks)}, one a task")
@@ -101,6 +110,17 @@ class Config:
                 f"evaluate_every ({self.evaluate_every}) must be a multiple of log_every ({self.log_every})"
             )
         self._check_tasks()
+        self._check_pace()
+
+    def _check_pace(self) -> None:
+        """A ValueError if an update is too large for any machine, or there are too many to be counted."""
+        if self.settings.steps_per_update > _MOST_STEPS:
+            raise ValueError(
+                f"an update has at most {_MOST_STEPS:,} steps, not {self.settings.steps_per_update:,}: "
+                "environments times rollout_steps"
+            )
+        if self.updates > _MOST_UPDATES:
+            raise ValueError(f"a run has at most {_MOST_UPDATES:,} updates, not {self.updates:,}")
 
     def _check_tasks(self) -> None:
         """A ValueError if the tasks cannot be trained on together, or not in this way."""
@@ -244,7 +264,8 @@ def read_config(folder: Path) -> Config:
     path = folder / "config.json"
     if not path.is_file():
         raise ValueError(f"{folder} is not the folder of a run: it has no config.json")
+    content = read_object(path)
     try:
-        return Config.from_json(json.loads(path.read_text()))
-    except ValueError as error:  # what JSON cannot read is one, too
+        return Config.from_json(content)
+    except ValueError as error:
         raise ValueError(f"{path} cannot be read: {error}") from error

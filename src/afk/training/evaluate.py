@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from afk.agents.base import Agent
+from afk.checks import MOST
 from afk.envs.core import Environment, TimeStep, query_quality
 from afk.envs.level_pool import Pool, draw_pool, pool_of
 from afk.envs.registry import shared_program, world_of
@@ -75,8 +76,7 @@ POLICIES: dict[str, Policy] = {"expert": expert, "random": random}
 
 def play(env: Environment[Any], policy: Policy, *, episodes: int, seed: int) -> Iterable[Episodes]:
     """Play fresh levels, some hundred at a time."""
-    if episodes < 1:
-        raise ValueError(f"at least one episode is played, not {episodes}")
+    check_episodes(episodes)
     levels_key, policy_key = fresh_keys(seed)
     states = draw_pool(env, levels_key, episodes).states
     world = shared_program(env)
@@ -84,6 +84,12 @@ def play(env: Environment[Any], policy: Policy, *, episodes: int, seed: int) -> 
         chunk = jax.tree.map(lambda leaf, start=start: leaf[start : start + CHUNK], states)
         actions = policy(env, chunk, jax.random.fold_in(policy_key, number))
         yield Episodes(*jax.device_get(_play_actions(world, chunk, jnp.asarray(actions))))
+
+
+def check_episodes(episodes: int) -> None:
+    """A ValueError if there are none, or more than their levels would fit into memory."""
+    if not 1 <= episodes <= MOST:
+        raise ValueError(f"from 1 to {MOST:,} episodes are played, not {episodes:,}")
 
 
 @partial(jax.jit, static_argnums=0)
@@ -128,11 +134,14 @@ def play_agent(play: Play, agent: Agent, *, episodes: int, seed: int) -> Iterabl
 def play_agents(play: Play, agents: Agent, pools: Pool[Any], keys: jax.Array) -> Episodes:
     """Several agents side by side, each in one episode of each level of its pool: fields (agents, levels).
 
-    A ValueError if a network gives no numbers, as it does when there are more distinct notes than it allows.
+    A ValueError if a network gives no numbers, as it does when there are more distinct notes than it allows,
+    or where training broke down.
     """
     episodes, sound = jax.device_get(_play_agents(play, agents, pools, keys))
     if not sound.all():
-        raise ValueError("the network gives no numbers (more distinct notes than its size allows?)")
+        distinct = agents.size.distinct_notes
+        hint = f" (more distinct notes than size.distinct_notes, {distinct}?)" if distinct else ""
+        raise ValueError(f"the network gives no numbers{hint}")
     return Episodes(*episodes)
 
 

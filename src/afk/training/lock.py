@@ -1,8 +1,10 @@
 """Folders that one process at a time works in, on all machines that see them."""
 
+import errno
 import fcntl
 import os
 import socket
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,7 +28,7 @@ def lock(folder: Path, *, wait: bool = False, file: str = LOCK_FILE) -> Iterator
         file: what the file in it is called.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / file).open("a+") as held:
+    with _open(folder / file) as held:
         while not _lock(held):
             if not wait:
                 raise ValueError(f"{folder} is in use by {_holder(held)}")
@@ -40,6 +42,22 @@ def lock(folder: Path, *, wait: bool = False, file: str = LOCK_FILE) -> Iterator
             held.truncate(0)
 
 
+def _open(path: Path) -> IO[str]:
+    """The file of a lock, to be emptied and written; a ValueError if it is another file by a link."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o666)
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise ValueError(f"{path} is a link, not the file of a lock: remove it") from error
+    held = os.fdopen(descriptor, "a+", errors="replace")
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+        held.close()
+        raise ValueError(f"{path} is a link, not the file of a lock: remove it")
+    return held
+
+
 def _lock(file: IO[str]) -> bool:
     """Whether the lock could be had."""
     try:
@@ -47,10 +65,10 @@ def _lock(file: IO[str]) -> bool:
     except BlockingIOError:
         return False
     except OSError as error:
-        raise OSError(error.errno, f"cannot be locked: {error.strerror}", file.name) from error
+        raise OSError(error.errno, f"cannot be locked: {error.strerror}", str(file.name)) from error
     return True
 
 
 def _holder(file: IO[str]) -> str:
     file.seek(0)
-    return file.read().strip() or "another process"
+    return file.read(200).strip() or "another process"

@@ -18,7 +18,7 @@ from afk.learning.rollout import Play
 from afk.training import checkpoint
 from afk.training.build import agent_shape, play_of
 from afk.training.config import Config
-from afk.training.evaluate import POLICIES, Episodes, play, play_agent
+from afk.training.evaluate import POLICIES, Episodes, check_episodes, play, play_agent
 
 PRETRAINED = "pretrained"
 # What is shown first of what they do: five questions and two rooms, never solved in the paper.
@@ -90,6 +90,7 @@ def play_fresh(
     Returns:
         Who plays what, for a summary, and the episodes as they end.
     """
+    check_episodes(episodes)
     labels: dict[str, Any] = {"agent": agent if isinstance(agent, str) else agent.config.agent}
     labels |= {"task": task, "seed": seed}
     if isinstance(agent, str) and agent in POLICIES:
@@ -109,7 +110,10 @@ def load_agent(path: Path) -> TrainedAgent:
     if not {"config", "seed"} <= description.keys():
         raise ValueError(f"{path} is not the checkpoint of an agent, such as best-24.safetensors")
     config = checkpoint.config_of(description, path)
-    return TrainedAgent(config, description["seed"], checkpoint.load(path, agent_shape(config)))
+    seed = description["seed"]
+    if not isinstance(seed, int):
+        raise ValueError(f"{path} cannot be read: its seed is a whole number, not {seed!r}")
+    return TrainedAgent(config, seed, checkpoint.load(path, agent_shape(config)))
 
 
 def save_small(path: Path, agent: TrainedAgent) -> None:

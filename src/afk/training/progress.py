@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from afk.training.config import read_config
+from afk.training.keeping import other_code
 from afk.training.log import Row, final_evaluation, read_log
 from afk.training.trainer import train
 
@@ -37,6 +38,8 @@ def train_with_bar(
     total = config.updates * config.settings.steps_per_update
     seeds = ", ".join(map(str, config.seeds))
     _say(console, f"{config.agent} on {' + '.join(config.tasks)}, seed {seeds}")
+    if difference := other_code(folder):
+        _say(console, f"note: the state is of other code ({difference}); parameters may come out otherwise")
     columns = (BarColumn(10), TextColumn("{task.fields[measures]}"), TimeRemainingColumn(compact=True))
     bar = Progress(*columns, console=console, speed_estimate_period=_LOOK_BACK)
     with bar, _catch_interrupt(console) as interrupted:

@@ -39,6 +39,8 @@ class EventLog:
 
         if seed not in self._writers:
             place = self._folder / f"seed-{seed}"
+            if self._folder.is_symlink() or place.is_symlink():
+                raise ValueError(f"{place} is behind a link: nothing is written out of a run's folder")
             place.mkdir(parents=True, exist_ok=True)
             # Otherwise it would overwrite one that was made in the same second.
             writer = EventsWriter(str(place / "events"), filename_suffix=f".{self._after:012}")

@@ -22,19 +22,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import equinox as eqx
 import jax
 from jax.sharding import Mesh
 
 from afk.agents.base import Agent
 from afk.envs.registry import make_roomy
-from afk.files import write_json
+from afk.files import is_remains, remove_remains, write_json
 from afk.learning.algorithm import algorithm_of
 from afk.learning.devices import place, use_devices
 from afk.training import checkpoint
 from afk.training.build import agent_shape, make_agent, play_of, schedules_of
 from afk.training.config import Config, read_config
 from afk.training.evaluate import compile_play, play_agents, summarise, summarise_by_task
+from afk.training.keeping import FIRST, STATE, check_finite, check_state, keep_agents, save_state
 from afk.training.levels import (
     NETWORK,
     TRAINING,
@@ -49,7 +49,6 @@ from afk.training.log import Row, append_log, read_log, write_log
 from afk.training.tensorboard import EventLog
 from afk.training.update import CompiledUpdates, Learner
 
-_FIRST = "first.safetensors"
 _SAVE_SECONDS = (
     20  # between states that are saved: what is lost at most if a run is killed, and a line of the log
 )
@@ -57,11 +56,7 @@ _SAVE_SECONDS = (
 
 def check_start(config: Config, folder: Path, first: Agent | None = None) -> None:
     """Whether `start_run` can make a run; a ValueError if not, and nothing is written either way."""
-    # An agent alone is what is left where this was cut off.
-    harmless = (LOCK_FILE, _FIRST)
-    if folder.exists() and (
-        not folder.is_dir() or any(path.name not in harmless for path in folder.iterdir())
-    ):
+    if folder.exists() and not (folder.is_dir() and all(map(_is_harmless, folder.iterdir()))):
         held = "holds a run already" if (folder / "config.json").is_file() else "is not an empty folder"
         raise ValueError(f"{folder} {held}; choose another, or go on with a run that is there by --resume")
     shape = agent_shape(config)  # what has no world or no network is refused here
@@ -71,6 +66,11 @@ def check_start(config: Config, folder: Path, first: Agent | None = None) -> Non
             raise ValueError(f"{config.tasks[0]} has other actions than {task}: its agent cannot play it")
     if first is not None and checkpoint.shapes(first) != checkpoint.shapes(shape):
         raise ValueError(f"the agent to begin with has another network than {config.agent} has here")
+
+
+def _is_harmless(path: Path) -> bool:
+    """Whether a file may be where a run is to be: what is left where starting one was cut off."""
+    return path.name in (LOCK_FILE, FIRST) or is_remains(path)
 
 
 def start_run(config: Config, folder: Path, first: Agent | None = None) -> None:
@@ -83,9 +83,10 @@ def start_run(config: Config, folder: Path, first: Agent | None = None) -> None:
             network. Every seed begins with a new one otherwise.
     """
     check_start(config, folder, first)
+    remove_remains(folder)
     if first is not None:
         config = replace(config, initial_agent=checkpoint.digest(first))
-        checkpoint.save(folder / _FIRST, first, checkpoint.describe(config))
+        checkpoint.save(folder / FIRST, first, checkpoint.describe(config))
     write_json(folder / "config.json", config.to_json())
 
 
@@ -100,18 +101,28 @@ def train(folder: Path, *, devices: int | None = None) -> Generator[list[Row]]:
         The new lines of its log, one for each seed, once they are on disk. Where training stands is saved
         now and then, when training is over, and when nobody wants more lines.
     """
-    config = read_config(folder)
-    for remains in folder.glob(".*.safetensors.*"):  # of a process that was killed as it wrote
-        remains.unlink()
+    try:
+        yield from _train(folder, devices)
+    except (MemoryError, jax.errors.JaxRuntimeError) as error:
+        if isinstance(error, jax.errors.JaxRuntimeError) and "RESOURCE_EXHAUSTED" not in str(error):
+            raise
+        said = (str(error).splitlines() or ["out of memory"])[0]
+        raise ValueError(
+            f"the run does not fit into memory ({said}): take fewer environments or levels, or a smaller size"
+        ) from error
+
+
+def _train(folder: Path, devices: int | None) -> Generator[list[Row]]:
+    """The same, whatever happens to memory."""
+    config, logged = read_config(folder), read_log(folder)
+    has_state = check_state(folder, config, logged)  # before anything is compiled
+    remove_remains(folder)
     mesh = use_devices(devices, config.settings.environments)
-    state = folder / "state.safetensors"
-    if state.exists():
-        checkpoint.check_origin(state, config)  # before anything is compiled
     learner = first_learners(config, _read_first(config, folder))
-    if state.exists():
-        learner = checkpoint.load(state, learner)
+    if has_state:
+        learner = checkpoint.load(folder / STATE, learner)
     learner = _spread(learner, mesh)
-    rows = [row for row in read_log(folder) if row["updates"] <= _updates(learner)]
+    rows = [row for row in logged if row["updates"] <= _updates(learner)]
     if _updates(learner) >= config.updates:
         return
     write_log(folder, rows)  # without what was logged but not saved, and without half a line
@@ -125,10 +136,11 @@ def train(folder: Path, *, devices: int | None = None) -> Generator[list[Row]]:
         levels, schedules = draw_training_levels(config, done), schedules_of(config, done)
         learner, episodes, losses = run_updates(learner, levels, schedules)
         new = _describe(config, learner, episodes, losses)
+        check_finite(config, learner, new)
         trained += time.perf_counter() - start
         if config.is_evaluated(_updates(learner)):
             _evaluate(config, learner, new)
-            _keep_agents(folder, config, learner, rows, new)
+            keep_agents(folder, config, learner, rows, new)
         for row in new:
             row |= {"seconds": time.perf_counter() - since, "training_seconds": trained}
             row["steps_per_second"] = len(config.seeds) * row["steps"] / trained
@@ -138,13 +150,13 @@ def train(folder: Path, *, devices: int | None = None) -> Generator[list[Row]]:
         events.write(new)
         is_due = time.perf_counter() - saved > _SAVE_SECONDS or _updates(learner) >= config.updates
         if is_due:
-            _save(folder, config, learner)
+            save_state(folder, config, learner)
             saved = time.perf_counter()
         try:
             yield new
         except GeneratorExit:
             if not is_due:
-                _save(folder, config, learner)
+                save_state(folder, config, learner)
             raise
 
 
@@ -161,18 +173,13 @@ def _spread(learner: Learner, mesh: Mesh) -> Learner:
     return replace(place(learner, mesh), actors=place(learner.actors, mesh, axis=1))
 
 
-def _save(folder: Path, config: Config, learner: Learner) -> None:
-    """Save where training stands."""
-    checkpoint.save(folder / "state.safetensors", learner, checkpoint.describe(config))
-
-
 def _read_first(config: Config, folder: Path) -> Agent | None:
     """The agent that a run begins with, if it was given one; a ValueError if it is lost."""
     if not config.initial_agent:
         return None
-    agent = checkpoint.load(folder / _FIRST, agent_shape(config))
+    agent = checkpoint.load(folder / FIRST, agent_shape(config))
     if config.initial_agent not in (checkpoint.digest(agent), checkpoint.digest(agent, earlier=True)):
-        raise ValueError(f"{folder / _FIRST} is not the agent that this run begins with")
+        raise ValueError(f"{folder / FIRST} is not the agent that this run begins with")
     return agent
 
 
@@ -199,10 +206,6 @@ def _describe(config: Config, learner: Learner, episodes: Any, losses: Any) -> l
     rows = []
     for index, seed in enumerate(config.seeds):
         loss = {name: float(value[index]) for name, value in losses.items()}
-        if not all(value == value for value in loss.values()):
-            raise ValueError(
-                "training broke down: a loss is not a number (more distinct notes than the network allows?)"
-            )
         count = int(sums["count"][index])
         rows.append(
             {
@@ -224,26 +227,12 @@ def _describe(config: Config, learner: Learner, episodes: Any, losses: Any) -> l
 def _evaluate(config: Config, learner: Learner, rows: list[Row]) -> None:
     """Add to each seed's line how its agent does on fresh levels."""
     levels = draw_evaluation_levels(config, _updates(learner))
-    episodes = play_agents(play_of(config), learner.agent, *levels)
+    try:
+        episodes = play_agents(play_of(config), learner.agent, *levels)
+    except ValueError as error:
+        raise ValueError(f"training broke down: after {rows[0]['steps']:,} steps {error}") from error
     for index, row in enumerate(rows):
         played = type(episodes)(*(field[index] for field in episodes))
         row["evaluation"] = summarise([played])
         if len(config.tasks) > 1:
             row["evaluation_by_task"] = summarise_by_task(played, config.tasks)
-
-
-def _keep_agents(folder: Path, config: Config, learner: Learner, rows: list[Row], new: list[Row]) -> None:
-    """Write the agent of every seed, and once more if it is its best so far."""
-
-    def merit(row: Row) -> tuple[float, float]:
-        return row["evaluation"]["success"], -row["evaluation"]["episode_length"]
-
-    agents = eqx.filter(learner.agent, eqx.is_array)
-    for index, row in enumerate(new):
-        seed = row["seed"]
-        agent = jax.tree.map(lambda leaf, index=index: leaf[index], agents)
-        earlier = [merit(each) for each in rows if each["seed"] == seed and "evaluation" in each]
-        best = not earlier or merit(row) > max(earlier)
-        for name in ("last", "best") if best else ("last",):
-            path = folder / f"{name}-{seed}.safetensors"
-            checkpoint.save(path, agent, checkpoint.describe(config, seed=seed))
