@@ -41,7 +41,7 @@ def test_what_is_fixed_is_where_it_should_be(letters: str) -> None:
     states, made_of = levels(letters), RELEASED[letters]
     kinds = states.grid >> 3
     if isinstance(made_of.agent, tuple):
-        assert (states.position == made_of.agent).all() and (states.direction == 1).all()
+        assert np.equal(states.position, made_of.agent).all() and (states.direction == 1).all()
     for place in made_of.things:
         if isinstance(place, tuple):
             x, y = place
