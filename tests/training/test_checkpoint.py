@@ -91,7 +91,10 @@ def test_an_agent_whose_words_are_not_ours_is_refused(finished: Path, tmp_path: 
 
 
 def test_what_levels_have_only_now_is_nothing_in_an_older_checkpoint(tmp_path: Path) -> None:
-    path, tree = tmp_path / "state.safetensors", {"level": {"danger": np.int8([3]), "columns": np.int32([2])}}
+    path, tree = (
+        tmp_path / "state.safetensors",
+        {"level": {"danger": np.array([3], np.int8), "columns": np.array([2], np.int32)}},
+    )
     checkpoint.save(path, tree, {})
     today = {"level": tree["level"] | {"boxes_passable": np.array([True])}}
     read = checkpoint.load(path, today)
