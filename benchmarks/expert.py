@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from afk.envs.registry import make, task_named, task_names, tasks_by_letters
+from afk.envs.registry import WORLDS, make, task_named, task_names, tasks_by_letters
 from afk.files import write_json
 from afk.training.evaluate import expert, play, summarise
 
@@ -30,7 +30,9 @@ def main() -> None:
     parser.add_argument("--levels", type=int, default=10_000, help="levels a task")
     parser.add_argument("--seed", type=int, default=0)
     names = (*task_names(), *tasks_by_letters())
-    parser.add_argument("--task", nargs="+", choices=names, default=task_names(), metavar="TASK")
+    # Levels of other editions may have no solution.
+    sound = [task.name for world in WORLDS.values() for task in world.paper_tasks()]
+    parser.add_argument("--task", nargs="+", choices=names, default=sound, metavar="TASK")
     arguments = parser.parse_args()
     console = Console()
     jobs = [(task_named(name), arguments.levels, arguments.seed) for name in arguments.task]
@@ -44,7 +46,7 @@ def main() -> None:
         table.add_row(row["task"], str(row["episodes"]), *numbers)
     console.print(table)
     write_json(RESULT, {"seed": arguments.seed, "tasks": _merge(rows, arguments.seed)})
-    sys.exit(any(row["success"] < 1 or row["f1"] < 1 for row in rows))
+    sys.exit(any(min(row["success"], row["f1"]) < 1 for row in rows if row["task"] in sound))
 
 
 def _merge(rows: list[dict[str, Any]], seed: int) -> list[dict[str, Any]]:

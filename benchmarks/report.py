@@ -60,7 +60,7 @@ def _worlds() -> str:
         "| task | good queries | levels the expert won | its steps | compared | differences |",
         "|---|---|---|---|---|---|",
     ]
-    for row in _read("expert.json")["tasks"]:
+    for row in (each for each in _read("expert.json")["tasks"] if each["task"] in comparisons):
         won, (compared, differences) = round(row["success"] * row["episodes"]), comparisons[row["task"]]
         lines.append(
             f"| `{row['task']}` | {row['good_queries']:.0f} | {won:,} of {row['episodes']:,} "

@@ -31,8 +31,8 @@ finally:
 
 def test_tasks_are_listed(run: Run) -> None:
     rows = json.loads(run_apart("tasks", "--json").stdout)
-    assert len(rows) == 20
-    assert [row["world"] for row in rows] == ["Q-BabyAI"] * 16 + ["Q-TextWorld"] * 4
+    assert len(rows) == 35
+    assert [row["world"] for row in rows] == ["Q-BabyAI"] * 16 + ["Q-TextWorld"] * 4 + ["Q-BabyAI"] * 15
     assert rows[8]["task"] == "qbabyai/danger+open-door"
     assert (rows[8]["rooms"], rows[8]["room_size"], rows[8]["max_steps"]) == (2, 7, 98)
     assert (rows[8]["good_queries"], rows[8]["early_termination"]) == (2, True)

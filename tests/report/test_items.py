@@ -43,13 +43,41 @@ def test_table_1_puts_the_papers_numbers_beside_ours(folder: Path) -> None:
     assert any("For DH the appendix" in note for note in table.notes)
 
 
-def test_lengths_are_compared_where_both_solve_the_task(folder: Path) -> None:
-    (table,) = ITEMS["lengths"](read_archive(folder))
+def test_lengths_on_other_levels_than_the_papers_bear_no_mark(folder: Path) -> None:
+    archive = read_archive(folder)
+    (table,) = ITEMS["lengths"](archive)
+    (ours,) = ITEMS["pretrained"](archive)
+    cells = [cell for row in (*table.rows, *table.averages) for cell in row.cells]
+    marks = {cell.mark for cell in cells if isinstance(cell, Cell)}
+    assert marks | {number(ours, short_name(task), "steps").mark for task in GRID_TASKS} == {"", "missing"}
+
+
+def test_lengths_are_compared_on_the_papers_levels_where_both_solve_the_task(folder: Path) -> None:
+    archive = read_archive(folder)
+    levels = {row: {"same_as_ours": True} for row in ("C", "CH", "CSDH")}
+    (table,) = ITEMS["lengths"](replace(archive, published=archive.published | {"qbabyai_levels": levels}))
     assert number(table, "C", "afk").mark == "worse"  # 20 steps are more than 10.8
     assert number(table, "CH", "afk").mark == "better"
     assert number(table, "C", "no-query").mark == "", "a short episode may be a bad one"
     assert number(table, "C", "afk-plus (pretrained)").mark == "better"
     assert number(table, "CSDH", "afk-plus (pretrained)").mark == "", "the paper's agent fails there"
+    assert number(table, "S", "afk-plus (pretrained)").mark == "", "its levels are not the paper's"
+
+
+@pytest.mark.parametrize("item", ["lengths", "pretrained", "generalisation"])
+def test_the_expert_stands_beside_every_length(item: str, folder: Path) -> None:
+    archive = read_archive(folder)
+    table = ITEMS[item](archive)[0]
+    cell = number(table, "CS", "expert")
+    assert cell.estimate and cell.estimate.mean == archive.expert[task_named("CS")]["episode_length"]
+    assert cell.paper == (12, None) and cell.mark == "", "what it needs on the paper's levels"
+
+
+def test_the_expert_alone_is_no_result(folder: Path) -> None:
+    for path in (*(folder / "runs").iterdir(), folder / "pretrained.json"):
+        path.unlink()
+    tables = [table for item in ("lengths", "generalisation") for table in ITEMS[item](read_archive(folder))]
+    assert tables and all(table.is_empty for table in tables)
 
 
 def test_what_is_pretrained_stands_beside_the_paper_where_all_of_it_is_known(folder: Path) -> None:

@@ -37,7 +37,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 
 def test_every_task_has_a_short_name_of_its_own() -> None:
     names = [short_name(task) for task in task_names()]
-    assert len(set(names)) == len(names) == 20
+    assert len(set(names)) == len(names) == 35
     assert names[4] == "CS" and names[15] == "object-in-box+danger-two-rooms" and names[16] == "take-1"
     assert task_named("CSDH") == task_names()[14] and task_named("qtextworld/take-1") == "qtextworld/take-1"
     with pytest.raises(ValueError, match="unknown task 'CC'"):

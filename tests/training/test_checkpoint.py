@@ -88,3 +88,16 @@ def test_an_agent_whose_words_are_not_ours_is_refused(finished: Path, tmp_path: 
     checkpoint.save(path, network, description | {"config": {"tasks": []}})
     with pytest.raises(ValueError, match=r"24\.safetensors cannot be read: this is not the config"):
         find_agent(str(path), TINY.tasks)
+
+
+def test_what_levels_have_only_now_is_nothing_in_an_older_checkpoint(tmp_path: Path) -> None:
+    path, tree = (
+        tmp_path / "state.safetensors",
+        {"level": {"danger": np.array([3], np.int8), "columns": np.array([2], np.int32)}},
+    )
+    checkpoint.save(path, tree, {})
+    today = {"level": tree["level"] | {"boxes_passable": np.array([True])}}
+    read = checkpoint.load(path, today)
+    assert not read["level"]["boxes_passable"].any() and read["level"]["danger"] == 3
+    with pytest.raises(ValueError, match=r"level\.columns"):
+        checkpoint.load(path, {"level": {"danger": tree["level"]["danger"]}})

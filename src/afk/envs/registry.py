@@ -1,6 +1,7 @@
 """Worlds and tasks by name, such as ``qbabyai/object-in-box`` or ``qtextworld/take-1``.
 
-The paper's letters name tasks of Q-BabyAI, too: ``CS`` is Object in Box + Danger.
+The paper's letters name tasks of Q-BabyAI, too: ``CS`` is Object in Box + Danger, and ``released/CS`` is it
+in the edition that has the levels of the authors' released code.
 """
 
 from collections.abc import Sequence
@@ -68,7 +69,7 @@ def task_named(text: str) -> str:
 def tasks_by_letters() -> dict[str, str]:
     """Names of the paper's tasks by its letters; the two-room form of Object in Box + Danger has none."""
     by_letters: dict[str, str] = {}
-    for task in qbabyai.QBABYAI.paper_tasks():
+    for task in (*qbabyai.QBABYAI.paper_tasks(), *qbabyai.QBABYAI.editions()):
         by_letters.setdefault(task.symbol, task.name)
     return by_letters
 
@@ -115,4 +116,5 @@ def register(task: Any) -> None:
 
 def _tasks() -> dict[str, Any]:
     tasks = [task for world in WORLDS.values() for task in world.paper_tasks()]
+    tasks += [task for world in WORLDS.values() for task in world.editions()]
     return {task.name: task for task in tasks} | _registered

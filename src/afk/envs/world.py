@@ -69,6 +69,7 @@ class World:
         curriculum: how training may vary its levels.
         text: the world in words.
         describe: a row about a task, for lists of tasks: what stands in it by column.
+        editions: the paper's tasks with levels of another make.
     """
 
     name: str
@@ -83,3 +84,4 @@ class World:
     curriculum: Curriculum
     text: TextInterface
     describe: Callable[[Any], dict[str, Any]]
+    editions: Callable[[], tuple[Any, ...]] = tuple

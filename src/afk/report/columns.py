@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from afk.checks import is_number
-from afk.report.archive import Archive
+from afk.report.archive import Archive, look_up
 from afk.report.estimates import Estimate
+from afk.report.tables import Cell, Column
 from afk.studies.plan import GRID_TASKS, TEXT_TASKS
 from afk.studies.record import RunRecord, preset_changes, short_name
 
@@ -16,6 +17,7 @@ PUBLISHED_ABLATIONS = {
     "afk-no-pointer": "no_pointer",
     "afk-no-bonus": "no_exploration",
 }
+EXPERT = Column("expert", is_reference=True)  # beside every length: see `expert_steps`
 
 
 class Contender(NamedTuple):
@@ -118,6 +120,23 @@ def pretrained_value(found: Mapping[str, Any], measure: str) -> Estimate | None:
     if isinstance(ends, list) and len(ends) == 2 and all(map(is_number, ends)):
         return Estimate(100 * value, interval=(100 * ends[0], 100 * ends[1]))
     return Estimate(100 * value)
+
+
+def expert_steps(archive: Archive, task: str) -> Cell:
+    """What the expert needs on our levels of a task, beside what it needs on the paper's."""
+    steps = look_up(archive.expert, task, "episode_length")
+    paper = archive.paper(*_levels(task), "optimal_steps")
+    return Cell(Estimate(steps) if is_number(steps) else None, paper)
+
+
+def has_paper_levels(archive: Archive, task: str) -> bool:
+    """Whether our levels of a task are the paper's own, as the file of its numbers says."""
+    return look_up(archive.published, *_levels(task), "same_as_ours") is True
+
+
+def _levels(task: str) -> tuple[str, str]:
+    """Where the file of the paper's numbers tells of the levels of a task."""
+    return f"{task.split('/')[0]}_levels", published_row(task)
 
 
 def published_row(task: str) -> str:

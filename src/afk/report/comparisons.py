@@ -6,12 +6,15 @@ from statistics import mean
 
 from afk.report.archive import Archive
 from afk.report.columns import (
+    EXPERT,
     PUBLISHED_ABLATIONS,
     PUBLISHED_AGENTS,
     Contender,
     contenders,
+    expert_steps,
     final_values,
     find_run,
+    has_paper_levels,
     is_ablation,
     pretrained_value,
     provenance,
@@ -28,6 +31,12 @@ LETTERS = "C: Object in Box, S: Danger, D: Go to Favorite, H: Open Door."
 _HOW = (
     "Ours: mean ± standard deviation over seeds [95% bootstrap interval] of the paper's final metric, the "
     "mean of the last ten evaluations. Better and worse: the published mean lies outside our interval."
+)
+LENGTHS = (
+    "Expert: all of Q_t asked, then as few steps as possible, on our levels and, where known, the paper's. "
+    "Steps above the expert's can be compared; steps cannot where levels differ. Better and worse stand "
+    f"where the levels are the paper's own and both agents succeed in {SOLVED:.0f}% or more: a mistake ends "
+    "most episodes, so that a short one may be a bad one."
 )
 _OTHERS = "Agents that the paper does not have are compared with its AFK."
 
@@ -50,7 +59,8 @@ class Comparison:
         measure: what is compared.
         scale: what the measure is multiplied with.
         better: 1 if more is better, -1 if less is.
-        solved_only: whether only agents that solve a task are compared.
+        is_length: whether it is a length: compared on the paper's own levels only, and by agents that solve
+            the task, and shown beside the expert's.
         least: the share of the tasks from which on an agent that is not the paper's has a column.
         with_pretrained: whether the agents that come with the package have one.
         notes: what a reader has to know.
@@ -65,7 +75,7 @@ class Comparison:
     measure: str = "success"
     scale: float = 100.0
     better: int = 1
-    solved_only: bool = False
+    is_length: bool = False
     least: float = 0.0
     with_pretrained: bool = False
     notes: tuple[str, ...] = ()
@@ -100,13 +110,12 @@ def lengths(archive: Archive) -> list[Table]:
         measure="episode_length",
         scale=1.0,
         better=-1,
-        solved_only=True,
+        is_length=True,
         least=0.5,
         with_pretrained=True,
         notes=(
             LETTERS,
-            f"Compared where ours and the paper's succeed in {SOLVED:.0f}% or more: a mistake ends most "
-            "episodes, so that a short one may be a bad one.",
+            LENGTHS,
         ),
     )
     return [_compare(archive, what)]
@@ -184,7 +193,7 @@ def _compare(archive: Archive, what: Comparison) -> Table:
                     what.measure,
                     published=what.published,
                     better=what.better,
-                    solved_only=what.solved_only,
+                    is_length=what.is_length,
                 )
                 for task in what.tasks
             ]
@@ -192,6 +201,9 @@ def _compare(archive: Archive, what: Comparison) -> Table:
         notes.append("Pretrained: one agent for all tasks, on fresh levels (see `pretrained`).")
     if not all(column.shows_paper for column in columns):
         notes.append(_OTHERS)
+    if what.is_length:
+        columns.insert(0, EXPERT)
+        cells.insert(0, [expert_steps(archive, task) for task in what.tasks])
     notes += [*what.notes, *archive.paper_notes(what.published)]
     notes += provenance({names[each]: runs[each] for each in who})
     if few := sorted({each.agent for each in known if each not in who}):
@@ -213,7 +225,7 @@ def _cell(archive: Archive, what: Comparison, who: Contender, task: str) -> Cell
     return Cell.of_seeds(
         [what.scale * value for value in final_values(run, task, what.measure)],
         paper=archive.paper(what.published, published_row(task), column),
-        better=0 if what.solved_only and not _both_solve(archive, task, success, column) else what.better,
+        better=0 if what.is_length and not _lengths_compare(archive, task, success, column) else what.better,
     )
 
 
@@ -224,22 +236,23 @@ def pretrained_cell(
     *,
     published: str,
     better: int,
-    solved_only: bool,
+    is_length: bool,
     digits: int = 1,
 ) -> Cell:
     """What the agent that comes with the package came to on a task; see `Comparison` and `Cell`."""
     estimate, success = (pretrained_value(archive.pretrained[task], each) for each in (measure, "success"))
-    solved = _both_solve(archive, task, [success.mean] if success else [], "afk")
+    comparable = _lengths_compare(archive, task, [success.mean] if success else [], "afk")
     return Cell(
         estimate,
         archive.paper(published, published_row(task), "afk"),
-        better=0 if solved_only and not solved else better,
+        better=0 if is_length and not comparable else better,
         digits=digits,
         values=(estimate.mean,) if estimate else (),
     )
 
 
-def _both_solve(archive: Archive, task: str, success: Sequence[float], column: str) -> bool:
-    """Whether an agent of such a success in percent solves a task of Q-BabyAI, and the paper's does, too."""
+def _lengths_compare(archive: Archive, task: str, success: Sequence[float], column: str) -> bool:
+    """Whether an agent of such a success in percent has lengths to compare with the paper's: `LENGTHS`."""
     theirs = archive.paper("qbabyai_success", published_row(task), column)
-    return bool(success) and theirs is not None and min(mean(success), theirs.mean) >= SOLVED
+    solve = bool(success) and theirs is not None and min(mean(success), theirs.mean) >= SOLVED
+    return solve and has_paper_levels(archive, task)

@@ -4,8 +4,8 @@ from typing import Any
 
 from afk.checks import is_number
 from afk.report.archive import Archive
-from afk.report.columns import TEXT_TASKS, published_row
-from afk.report.comparisons import LETTERS, SOLVED, pretrained_cell
+from afk.report.columns import EXPERT, TEXT_TASKS, expert_steps, published_row
+from afk.report.comparisons import LENGTHS, LETTERS, pretrained_cell
 from afk.report.tables import Column, Row, Table
 from afk.studies.plan import GRID_TASKS
 from afk.studies.record import SHARES
@@ -20,6 +20,7 @@ _COLUMNS = (
     ("recall", "recall", "", 0),
     ("F1", "f1", "", 0),
 )
+_AFTER_STEPS = 2  # where the expert's column goes
 
 
 def pretrained(archive: Archive) -> list[Table]:
@@ -28,13 +29,14 @@ def pretrained(archive: Archive) -> list[Table]:
     episodes = {row.get("episodes") for row in archive.pretrained.values()}
     notes = (
         LETTERS,
-        f"Steps are compared where ours and the paper's succeed in {SOLVED:.0f}% or more.",
+        LENGTHS,
         f"One agent for all tasks of Q-BabyAI and one for those of Q-TextWorld, on {_say(episodes)} fresh "
         "levels of each, with the 95% interval (benchmarks/pretrained.py); the paper has an agent a task.",
     )
     title = "The agents that come with the package"
-    columns = tuple(Column(name) for name, *_ in _COLUMNS)
-    return [Table("pretrained", title, ("task",), columns, tuple(rows), notes)]
+    columns = [Column(name) for name, *_ in _COLUMNS]
+    columns.insert(_AFTER_STEPS, EXPERT)
+    return [Table("pretrained", title, ("task",), tuple(columns), tuple(rows), notes)]
 
 
 def _row(archive: Archive, task: str) -> Row:
@@ -47,11 +49,12 @@ def _row(archive: Archive, task: str) -> Row:
             measure,
             published=f"{world}_{table}",  # the paper has no table without a name
             better=better,
-            solved_only=measure == "episode_length",
+            is_length=measure == "episode_length",
             digits=2 if measure in SHARES and measure != "success" else 1,
         )
         for _, measure, table, better in _COLUMNS
     ]
+    cells.insert(_AFTER_STEPS, expert_steps(archive, task))
     return Row((published_row(task),), tuple(cells))
 
 

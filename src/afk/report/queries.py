@@ -7,8 +7,10 @@ import numpy as np
 
 from afk.report.archive import Archive, look_up, to_published
 from afk.report.columns import (
+    EXPERT,
     Contender,
     contenders,
+    expert_steps,
     find_run,
     fresh_values,
     is_ablation,
@@ -16,7 +18,7 @@ from afk.report.columns import (
     published_row,
     titles,
 )
-from afk.report.comparisons import LETTERS
+from afk.report.comparisons import LENGTHS, LETTERS
 from afk.report.tables import Cell, Column, Published, Row, Table, with_averages
 from afk.studies.plan import GRID_TASKS, HELD_OUT, QUALITY_TASKS, TEXT_TASKS
 from afk.studies.record import RunRecord, short_name
@@ -31,7 +33,7 @@ _HOW = (
 
 def generalisation(archive: Archive) -> list[Table]:
     """Agents on tasks that they were not trained on, a table an agent."""
-    columns = tuple(map(Column, ("success", "steps", "queries", "F1")))
+    columns = (Column("success"), Column("steps"), EXPERT, Column("queries"), Column("F1"))
     who, tables = travellers(archive), []
     for each, title in zip(who, titles(who), strict=True):
         pairs = _pairs(archive, each)
@@ -45,7 +47,7 @@ def generalisation(archive: Archive) -> list[Table]:
                     ("played", "trained on"),
                     columns,
                     rows,
-                    (_HOW, LETTERS, *provenance({title: runs})),
+                    (_HOW, LENGTHS, LETTERS, *provenance({title: runs})),
                 )
             )
         )
@@ -150,6 +152,7 @@ def _unseen_row(archive: Archive, who: Contender, target: str, sources: tuple[st
     cells = (
         _cell(run, target, "success", to_published(paper.get("success")), better=1, scale=100.0),
         _cell(run, target, "episode_length", to_published(paper.get("episode_length"))),
+        expert_steps(archive, target),
         _cell(run, target, "queries"),
         _cell(run, target, "f1", digits=3),
     )

@@ -62,10 +62,17 @@ class Cell:
 
 
 class Column(NamedTuple):
-    """A column of cells; the paper's numbers stand beside ours unless they do in another column."""
+    """A column of cells.
+
+    Attributes:
+        title: what it is called.
+        shows_paper: whether the paper's numbers stand beside ours; they may do in another column.
+        is_reference: whether it is there to hold others against, and no result itself.
+    """
 
     title: str
     shows_paper: bool = True
+    is_reference: bool = False
 
 
 class Row(NamedTuple):
@@ -99,8 +106,13 @@ class Table:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no number of ours is in it."""
-        cells = (cell for row in self.rows for cell in row.cells)
+        """Whether no number of ours is in it but for references."""
+        cells = (
+            cell
+            for row in self.rows
+            for column, cell in zip(self.columns, row.cells, strict=True)
+            if not column.is_reference
+        )
         return not any(isinstance(cell, Cell) and cell.estimate for cell in cells)
 
 

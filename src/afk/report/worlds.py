@@ -4,7 +4,7 @@ from afk.checks import is_number
 from afk.envs.qbabyai.levels.tasks import Task as GridTask
 from afk.envs.registry import find_task_of
 from afk.report.archive import Archive, look_up
-from afk.report.columns import published_row
+from afk.report.columns import expert_steps, published_row
 from afk.report.comparisons import LETTERS
 from afk.report.estimates import Estimate
 from afk.report.tables import Cell, Column, Row, Table
@@ -34,7 +34,7 @@ def task_statistics(archive: Archive) -> list[Table]:
             Cell(Estimate(value), archive.paper("qbabyai_tasks", row, measure), digits=0)
             for measure, value in ours.items()
         ]
-        expert = [_expert(archive, name, measure) for measure in ("success", "episode_length")]
+        expert = (_expert_success(archive, name), expert_steps(archive, name))
         early = _yes(task.ends_early, look_up(archive.published, "qbabyai_tasks", row, "early_terminate"))
         rows.append(Row((row,), (*cells, early, *expert)))
     columns = ("|Q_t|", "rooms", "room size", "ends early", "expert: success", "expert: steps")
@@ -74,11 +74,10 @@ def _yes(ours: bool, paper: bool | None) -> str:
     return word if paper in (None, ours) else f"{word} (paper: {'yes' if paper else 'no'})"
 
 
-def _expert(archive: Archive, task: str, measure: str) -> Cell:
-    """What the expert came to on a task."""
-    value = look_up(archive.expert, task, measure)
-    scale, digits = (100.0, 0) if measure == "success" else (1.0, 1)
-    return Cell(Estimate(scale * value) if is_number(value) else None, digits=digits)
+def _expert_success(archive: Archive, task: str) -> Cell:
+    """What share of our levels of a task the expert solves, in percent."""
+    value = look_up(archive.expert, task, "success")
+    return Cell(Estimate(100.0 * value) if is_number(value) else None, digits=0)
 
 
 def _measured(archive: Archive, task: str, maker: str, name: str) -> Estimate | None:

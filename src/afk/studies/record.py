@@ -118,9 +118,9 @@ def preset_changes(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def short_name(task: str) -> str:
-    """A task of the paper by its letters, such as CS; another one by the last part of its name."""
+    """A task of the paper by its letters, such as CS or released-CS; another by the last part of its name."""
     by_name = {name: letters for letters, name in tasks_by_letters().items()}
-    return by_name.get(task, task.split("/")[-1])
+    return by_name[task].replace("/", "-") if task in by_name else task.split("/")[-1]
 
 
 def _short(value: Any) -> str:

@@ -19,7 +19,7 @@ from safetensors.numpy import save as to_bytes
 from afk.files import parse_json, write_file
 from afk.training.build import play_of
 from afk.training.config import Config, run_difference
-from afk.training.legacy import downgrade_path, upgrade_path
+from afk.training.legacy import LATER_ARRAYS, downgrade_path, upgrade_path
 
 Tree = TypeVar("Tree")
 
@@ -86,6 +86,11 @@ def load(path: Path, like: Tree) -> Tree:
     with _open(path) as file:
         found = {upgrade_path(name): file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no dict)
     wanted = shapes(like)
+    found |= {
+        name: np.zeros(shape)
+        for name, shape in wanted.items()
+        if name not in found and name.rpartition(".")[2] in LATER_ARRAYS
+    }
     odd = [name for name in wanted if name not in found or found[name].shape != wanted[name]]
     odd += [name for name in found if name not in wanted]
     if odd:

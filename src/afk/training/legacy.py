@@ -33,6 +33,8 @@ _PARTS = {
     "told": "function_context",
     "named": "noun_context",
 }
+# Arrays of levels that came later, by the last part of their path: older checkpoints have zeros there.
+LATER_ARRAYS = ("boxes_passable",)
 
 
 def upgrade(content: Mapping[str, Any]) -> dict[str, Any]:

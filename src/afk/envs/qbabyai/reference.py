@@ -28,6 +28,14 @@ class OpenKey(Key):
         return True
 
 
+class OpenBox(Box):
+    """A box that can be walked over."""
+
+    def can_overlap(self) -> bool:
+        """Whether the agent may stand on it."""
+        return True
+
+
 class LevelDoor(Door):
     """A door whose lock opens with the key that the level names, whatever its own colour."""
 
@@ -211,7 +219,8 @@ def _thing(state: State, code: int) -> WorldObj | None:
     if kind == cells.EMPTY_KIND:
         return None
     if kind == cells.BOX:
-        return Box(colour, _thing(state, int(level.contents[cells.colour_of(code)])))
+        make = OpenBox if level.boxes_passable else Box
+        return make(colour, _thing(state, int(level.contents[cells.colour_of(code)])))
     if kind in _PLAIN:
         return _PLAIN[kind](colour)
     key_colour = int(level.key_colour)

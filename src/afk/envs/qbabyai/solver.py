@@ -33,7 +33,21 @@ class _Node(NamedTuple):
 
 def plan(state: State) -> list[np.ndarray]:
     """The actions, each (5,) int32, that solve a level from its first state; a ValueError if none do."""
+    actions = find_plan(state)
+    if actions is None:
+        raise ValueError("this level has no solution")
+    return actions
+
+
+def find_plan(state: State) -> list[np.ndarray] | None:
+    """The same, or None if the level has no solution."""
     return _Level(jax.device_get(state)).plan()
+
+
+def count_steps(state: State) -> int | None:
+    """The fewest physical steps that solve a level for who knows all and asks nothing; None if none do."""
+    path = _Level(jax.device_get(state)).find_path(_TAKE)
+    return None if path is None else len(path)
 
 
 @dataclass
@@ -59,6 +73,7 @@ class _Level:
     def walkable(self) -> list[bool]:
         """Where the agent can go once all doors are open, without moving anything and without danger."""
         kinds = (cells.EMPTY_KIND, cells.TILE, cells.SQUARE, cells.KEY)
+        kinds += (cells.BOX,) if self.state.level.boxes_passable else ()
         doors = (cells.OPEN_DOOR, cells.CLOSED_DOOR, cells.LOCKED_DOOR)
         danger = cells.TILE * 8 + int(self.state.level.danger)
         return [code != danger and code >> 3 in (*kinds, *doors) for code in self.codes]
@@ -81,25 +96,38 @@ class _Level:
         return GOALS[int(self.state.level.goal)]
 
     @cached_property
-    def key_cell(self) -> int:
-        return self.codes.index(cells.KEY * 8 + int(self.state.level.key_colour))
+    def key_cells(self) -> set[int]:
+        return self._find(cells.KEY * 8 + int(self.state.level.key_colour))
 
     @cached_property
-    def target_cell(self) -> int:
-        return self.codes.index(int(self.state.level.target))
+    def target_cells(self) -> set[int]:
+        return self._find(int(self.state.level.target))
 
-    def plan(self) -> list[np.ndarray]:
-        """Questions that can be asked at once, then the path with the others where they belong."""
+    def _find(self, wanted: int) -> set[int]:
+        return {cell for cell, code in enumerate(self.codes) if code == wanted}
+
+    def plan(self) -> list[np.ndarray] | None:
+        """Questions that can be asked at once, then the path with the others where they belong.
+
+        A lock that cannot be reached cannot be asked about, and need not be opened either.
+        """
         at_once, at_the_lock = self._questions()
-        x, y = (int(each) for each in self.state.position)
-        start = (y * self.width + x) * 4 + int(self.state.direction)
+        path = self.find_path(_ASK if at_the_lock else _TAKE)
+        path = self.find_path(_TAKE) if path is None else path
+        if path is None:
+            return None
         actions = [_query(question) for question in at_once]
-        for action in self._search(_Node(start, _ASK if at_the_lock else _REACH, frozenset())):
+        for action in path:
             if action == _ASK_MARK:
                 actions += [_query(question) for question in at_the_lock]
             else:
                 actions.append(np.array([0, action, 0, 0, 0], np.int32))
         return actions
+
+    def find_path(self, phase: int) -> list[int] | None:
+        """The shortest path from the first state, begun at a phase."""
+        x, y = (int(each) for each in self.state.position)
+        return self._search(_Node((y * self.width + x) * 4 + int(self.state.direction), phase, frozenset()))
 
     def _questions(self) -> tuple[list[list[int]], list[list[int]]]:
         """Q_t in the order of asking: what is asked at once, and what is asked next to the lock."""
@@ -110,9 +138,9 @@ class _Level:
         at_the_lock = what_key + [row for row in rows if row == where_key]
         return [row for row in rows if row not in at_the_lock], at_the_lock
 
-    def _search(self, start: _Node) -> list[int]:
-        """The shortest path of actions, by A*; `_ASK_MARK` stands for the questions next to the lock."""
-        estimates = self._estimates(start.phase)
+    def _search(self, start: _Node) -> list[int] | None:
+        """The shortest path of actions, by A*, or None; `_ASK_MARK` stands for questions next to the lock."""
+        estimates = self._estimates()
         came_from: dict[_Node, tuple[_Node, int]] = {}
         costs = {start: 0}
         queue = [(0, 0, start)]
@@ -133,7 +161,7 @@ class _Level:
                     costs[following] = cost
                     came_from[following] = (node, action)
                     heappush(queue, (cost + left, -cost, following))
-        raise ValueError("this level has no solution")
+        return None
 
     def _successors(self, node: _Node) -> list[tuple[int, _Node]]:
         """What can be done next, and where it leads."""
@@ -144,7 +172,7 @@ class _Level:
         found = [(action, self._arrive(cell, turned, phase, opened)) for action, turned in turns]
         if phase == _ASK and self._is_beside_lock(cell):
             found.append((_ASK_MARK, _Node(pose, _TAKE, opened)))
-        if phase == _TAKE and front == self.key_cell:
+        if phase == _TAKE and front in self.key_cells:
             found.append((cells.PICK_UP, _Node(pose, _OPEN, opened)))
         if front in self.shut and front not in opened:
             if front not in self.locked or phase >= _OPEN:
@@ -153,7 +181,7 @@ class _Level:
             found.append((cells.FORWARD, self._arrive(front, direction, phase, opened)))
         spot = {"on": cell, "facing": front}.get(self.goal.place)
         goal = self.goal
-        if phase == _REACH and goal.action is not None and spot == self.target_cell:
+        if phase >= _TAKE and goal.action is not None and spot in self.target_cells:
             found.append((goal.action, _Node(pose, _DONE, opened)))
         return found
 
@@ -167,35 +195,38 @@ class _Level:
     def _arrive(self, cell: int, direction: int, phase: int, opened: frozenset[int]) -> _Node:
         """The node of a pose; being there may be success already."""
         spots = {"on": cell, "facing": cell + self.steps[direction]}
-        waits = phase == _REACH and self.goal.action is None
-        arrived = waits and spots.get(self.goal.place) == self.target_cell
+        waits = phase >= _TAKE and self.goal.action is None
+        arrived = waits and spots.get(self.goal.place) in self.target_cells
         return _Node(cell * 4 + direction, _DONE if arrived else phase, opened)
 
     def _is_beside_lock(self, cell: int) -> bool:
         return any(cell + step in self.locked for step in self.steps)
 
-    def _estimates(self, phase: int) -> dict[int, dict[int, int]]:
-        """For each phase, the steps left from each pose if all doors that are not locked stood open."""
+    def _estimates(self) -> dict[int, dict[int, int]]:
+        """For each phase, the steps left from each pose if all doors that are not locked stood open.
+
+        The target may lie before the locks as well: then nothing has to be taken or opened.
+        """
         goal = self.goal
         at_locks = [pose for door in self.locked for pose in self._facing(door)]
         if goal.place == "lock":
+            ends: dict[int, int] = {}
             estimates = {_REACH: dict.fromkeys(at_locks, 0)}
         else:
-            poses = _poses(self.target_cell) if goal.place == "on" else self._facing(self.target_cell)
+            place = _poses if goal.place == "on" else self._facing
+            poses = [pose for cell in self.target_cells for pose in place(cell)]
             ends = dict.fromkeys(poses, int(goal.action is not None))
             estimates = {_REACH: self._distances(ends, through_locks=True)}
-        if phase == _ASK:
-            beside = {
-                door - step for door in self.locked for step in self.steps if self.walkable[door - step]
-            }
-            places = (
-                (_OPEN, _REACH, at_locks),
-                (_TAKE, _OPEN, self._facing(self.key_cell)),
-                (_ASK, _TAKE, [pose for cell in beside for pose in _poses(cell)]),
-            )
-            for this, following, poses in places:
-                after = estimates[following]
-                estimates[this] = self._distances({pose: 1 + after[pose] for pose in poses if pose in after})
+        beside = {door - step for door in self.locked for step in self.steps if self.walkable[door - step]}
+        places = (
+            (_OPEN, _REACH, at_locks, ends),
+            (_TAKE, _OPEN, [pose for cell in self.key_cells for pose in self._facing(cell)], ends),
+            (_ASK, _TAKE, [pose for cell in beside for pose in _poses(cell)], {}),
+        )
+        for this, following, poses, direct in places:
+            after = estimates[following]
+            onward = {pose: 1 + after[pose] for pose in poses if pose in after}
+            estimates[this] = self._distances(onward | direct)
         return estimates
 
     def _facing(self, cell: int) -> list[int]:

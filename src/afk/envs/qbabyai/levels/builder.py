@@ -103,6 +103,7 @@ class LevelBuilder:
         self.grid = jnp.where(jnp.asarray(plan.walls), cells.WALL, jnp.maximum(layout.tiles, cells.EMPTY))
         self.key_colours = jnp.zeros(len(cells.COLOURS), bool)  # of the keys that a lock has
         self.has_toys = False
+        self.door_colour: int | None = None  # of every door; drawn for each if it is None
         self.rules: dict[str, jax.Array | int | bool] = {
             "danger": -1,
             "key_colour": -1,
@@ -110,6 +111,7 @@ class LevelBuilder:
             "target": cells.EMPTY,
             "wrong_box_ends": False,
             "unlocking_pays": False,
+            "boxes_passable": False,
         }
         self.contents = jnp.full(len(cells.COLOURS), cells.EMPTY)
         self._mission: list[Word] = []
@@ -187,6 +189,8 @@ class LevelBuilder:
         if not len(doors):
             return
         colours = jax.random.randint(key, (len(doors),), 0, len(cells.COLOURS))
+        if self.door_colour is not None:
+            colours = jnp.full_like(colours, self.door_colour)
         shut = cells.OPEN_DOOR if self.plan.open_doors else cells.CLOSED_DOOR
         kinds = jnp.where(layout.locked, cells.LOCKED_DOOR, shut)
         self.grid = self.grid.at[doors[:, 0], doors[:, 1]].set((kinds * 8 + colours).astype(jnp.uint8))
@@ -220,6 +224,7 @@ _RULE_TYPES = {
     "target": jnp.uint8,
     "wrong_box_ends": jnp.bool_,
     "unlocking_pays": jnp.bool_,
+    "boxes_passable": jnp.bool_,
 }
 
 

@@ -100,10 +100,8 @@ class OpenDoor(Clause):
 
     def build(self, builder: LevelBuilder, key: jax.Array) -> None:
         """Which key fits; keys differ in colour."""
-        colours_key, which_key = jax.random.split(key)
-        colours = jax.random.permutation(colours_key, len(cells.COLOURS))[: self.keys]
+        colours, fitting = self.draw_keys(key)
         builder.key_colours = builder.key_colours.at[colours].set(True)
-        fitting = colours[jax.random.randint(which_key, (), 0, self.keys)]
         for position, colour in zip(builder.layout.keys, colours, strict=True):
             builder.place(position, cells.KEY, colour)
         builder.rules["key_colour"] = fitting
@@ -113,6 +111,12 @@ class OpenDoor(Clause):
         if self.keys_apart:
             builder.add_good_query(("where", colour_word(fitting), "key"))
         builder.instruct("find the key to the door")
+
+    def draw_keys(self, key: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """The colours of the keys, (keys,) int32, and that of the one that fits, () int32."""
+        colours_key, which_key = jax.random.split(key)
+        colours = jax.random.permutation(colours_key, len(cells.COLOURS))[: self.keys]
+        return colours, colours[jax.random.randint(which_key, (), 0, self.keys)]
 
 
 @dataclass(frozen=True)
@@ -228,14 +232,7 @@ class GoToFavorite(Clause):
     def build(self, builder: LevelBuilder, key: jax.Array) -> None:
         """What the objects are, none of them like a key of the lock, and whose favourites two of them are."""
         objects_key, owners_key, wanted_key = jax.random.split(key, 3)
-        choices = jnp.asarray(
-            np.array(
-                [(KINDS[kind], cells.COLOURS.index(colour)) for kind in self.kinds for colour in self.colours]
-            )
-        )
-        clashes = (choices[:, 0] == cells.KEY) & builder.key_colours[choices[:, 1]]
-        order = jax.random.uniform(objects_key, (len(choices),)) + clashes
-        things = choices[jnp.argsort(order)[: self.objects]]
+        things = self.draw_things(builder, objects_key)
         favourites = things[jax.random.permutation(owners_key, self.objects)[:2]]
         for position, (kind, colour) in zip(builder.layout.things, things, strict=True):
             builder.place(position, kind, colour)
@@ -250,6 +247,20 @@ class GoToFavorite(Clause):
         if builder.plan.rooms > 1:
             builder.add_good_query(("where", colour_word(colour), kind_word(kind)))
         builder.instruct("go to", name_word(wanted), "toy")
+
+    @property
+    def choices(self) -> np.ndarray:
+        """Kind and colour of all that the objects may be: (choices, 2) int."""
+        return np.array(
+            [(KINDS[kind], cells.COLOURS.index(colour)) for kind in self.kinds for colour in self.colours]
+        )
+
+    def draw_things(self, builder: LevelBuilder, key: jax.Array) -> jax.Array:
+        """Kind and colour of the objects, all different and unlike the keys of the lock: (objects, 2) int."""
+        choices = jnp.asarray(self.choices)
+        clashes = (choices[:, 0] == cells.KEY) & builder.key_colours[choices[:, 1]]
+        order = jax.random.uniform(key, (len(choices),)) + clashes
+        return choices[jnp.argsort(order)[: self.objects]]
 
 
 @dataclass(frozen=True)

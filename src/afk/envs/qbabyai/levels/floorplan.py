@@ -22,12 +22,14 @@ class FloorPlan:
         columns: rooms from left to right.
         room_size: cells along a room, both walls included.
         open_doors: whether doors that are not locked stand open at the start.
+        walled_up: pairs of neighbouring rooms without a door between them.
     """
 
     rows: int = 1
     columns: int = 1
     room_size: int = 7
     open_doors: bool = False
+    walled_up: tuple[tuple[int, int], ...] = ()
 
     def __post_init__(self) -> None:
         if not 1 <= self.rows * self.columns <= MAX_ROOMS or min(self.rows, self.columns) < 1:
@@ -62,7 +64,7 @@ class FloorPlan:
             for column in range(self.columns - 1)
         ]
         on_top = [(room, room + self.columns) for room in range(self.rooms - self.columns)]
-        return (*beside, *on_top)
+        return tuple(pair for pair in (*beside, *on_top) if pair not in self.walled_up)
 
     @cached_property
     def door_corners(self) -> tuple[np.ndarray, np.ndarray]:

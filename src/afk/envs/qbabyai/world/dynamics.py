@@ -1,7 +1,7 @@
 """One step of the world: Minigrid's rules, the oracle, and what succeeds or fails.
 
-Two rules differ from Minigrid, as in the paper's environment: keys can be walked over, and a lock opens with
-the key that the level names, whatever the colour of its door.
+Two rules differ from Minigrid, as in the paper's environment: keys can be walked over, and so can boxes where
+the level says so; a lock opens with the key that the level names, whatever the colour of its door.
 """
 
 from dataclasses import replace
@@ -80,6 +80,7 @@ def _act(state: State, action: jax.Array) -> tuple[State, jax.Array]:
 
     turn = (action == cells.RIGHT).astype(jnp.int32) - (action == cells.LEFT)
     enterable = cells.is_any(kind, cells.EMPTY_KIND, cells.TILE, cells.SQUARE, cells.KEY, cells.OPEN_DOOR)
+    enterable |= level.boxes_passable & (kind == cells.BOX)
     moves = (action == cells.FORWARD) & enterable
     picks = (action == cells.PICK_UP) & hands_empty & cells.is_any(kind, cells.KEY, cells.BALL, cells.BOX)
     drops = (action == cells.DROP) & ~hands_empty & (front == cells.EMPTY)

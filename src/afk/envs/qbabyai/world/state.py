@@ -22,6 +22,7 @@ class Level(eqx.Module):
         target: () uint8, the cell that the goal is about.
         wrong_box_ends: () bool, whether opening another box than the target's ends the episode.
         unlocking_pays: () bool, whether the first lock that is opened pays, though it is not the goal.
+        boxes_passable: () bool, whether boxes can be walked over, as in the released edition.
         room_size: () int32, walls included; neighbouring rooms share a wall.
         columns: () int32, rooms in a row.
         max_steps: () int32.
@@ -36,6 +37,7 @@ class Level(eqx.Module):
     target: jax.Array
     wrong_box_ends: jax.Array
     unlocking_pays: jax.Array
+    boxes_passable: jax.Array
     room_size: jax.Array
     columns: jax.Array
     max_steps: jax.Array
