@@ -111,6 +111,10 @@ class QueryableEnv(SingleEnv[State]):
         self._lines = ("", "")  # the instruction and the answer
         self._window: _Window | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the window: a copy opens its own."""
+        return {**self.__dict__, "_window": None}
+
     def render(self) -> Any:
         """A picture (height, width, 3) uint8, a text, or None when it is shown in a window."""
         if self.render_mode != "human":

@@ -1,5 +1,6 @@
 """What the forms for Gymnasium share: single environments, spaces, checks, and levels by number."""
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
 from functools import cache, partial
@@ -10,6 +11,7 @@ import jax
 import numpy as np
 from gymnasium import spaces
 from gymnasium.error import ResetNeeded
+from jax._src import xla_bridge  # nothing public says whether JAX has begun without beginning it
 from numpy.typing import ArrayLike
 
 from afk.compiling import known_options
@@ -29,22 +31,28 @@ NOT_BEGUN = "no episode has begun: call reset() first"
 _FEW = 16  # up to so many levels are drawn one by one
 _PIECE = 512  # more of them are drawn so many at a time
 _HOPELESS = 4_096  # this many draws of a level without a sound one: there is none
+_first_to_fork: list[int] = []  # the process that forked while its JAX was running, if any did
 
 
 class Compiled(NamedTuple, Generic[StateT]):
-    """An environment's functions, compiled.
+    """An environment's functions, compiled; where they are copied or pickled, they are found again.
 
     Attributes:
+        world: the environment.
         observe: see `Environment.observe`.
         observe_all: the same over a leading axis.
         step: see `Environment.step`.
         advance: see `afk.envs.level_pool.advance`; the batch that is passed is used up.
     """
 
+    world: Environment[StateT]
     observe: Callable[[StateT], Any]
     observe_all: Callable[[StateT], Any]
     step: Callable[[StateT, np.ndarray], tuple[StateT, TimeStep]]
     advance: Callable[[Pool[StateT], Batch[StateT], np.ndarray], tuple[Batch[StateT], TimeStep]]
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return compiled, (self.world,)
 
 
 def compiled(world: Environment[StateT]) -> Compiled[StateT]:
@@ -52,17 +60,40 @@ def compiled(world: Environment[StateT]) -> Compiled[StateT]:
 
     A level of Q-BabyAI is data, so only the shape of its world makes them compile.
     """
+    _watch_forks()
     return _compiled(shared_program(world))
 
 
 @cache
 def _compiled(world: Environment[Any]) -> Compiled[Any]:
     return Compiled(
+        world=world,
         observe=jax.jit(world.observe),
         observe_all=jax.jit(jax.vmap(world.observe)),
         step=jax.jit(world.step),
         advance=jax.jit(partial(advance, world), donate_argnums=1),
     )
+
+
+@cache
+def _watch_forks() -> None:
+    """Note from now on which process forks while JAX runs in it."""
+    if hasattr(os, "register_at_fork"):  # there is no fork on Windows
+        os.register_at_fork(before=_note_fork)
+
+
+def _note_fork() -> None:
+    if xla_bridge.backends_are_initialized() and not _first_to_fork:
+        _first_to_fork.append(os.getpid())
+
+
+def check_process() -> None:
+    """A RuntimeError in a process that was forked while JAX ran: its threads are not here, it would hang."""
+    if _first_to_fork and os.getpid() not in _first_to_fork:
+        raise RuntimeError(
+            "JAX ran before this process was forked, and would hang in it: "
+            'pass context="spawn", as in make_vec(..., vector_kwargs={"context": "spawn"})'
+        )
 
 
 class SingleEnv(gymnasium.Env[dict[str, Any], Any], ABC, Generic[StateT]):
@@ -91,6 +122,7 @@ class SingleEnv(gymnasium.Env[dict[str, Any], Any], ABC, Generic[StateT]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Start the next episode; there are no options."""
+        check_process()
         super().reset(seed=check_seed(seed))
         self._state = draw_level(self.world, level_seeds(self.np_random, 1)[0])
         self._over = False

@@ -18,6 +18,7 @@ from gymnasium.vector.utils import batch_space
 from afk.envs.adapters.gymnasium.support import (
     NOT_BEGUN,
     check_actions,
+    check_process,
     check_render_mode,
     check_seed,
     compiled,
@@ -94,6 +95,7 @@ class DeviceVectorEnv(
             seed: environment i has the seed ``seed + i``, or ``seed[i]``; None goes on without a new seed.
             options: ignored.
         """
+        check_process()
         if isinstance(seed, list | tuple):
             seeds = [check_seed(each) for each in seed]
             if len(seeds) != self.num_envs:
