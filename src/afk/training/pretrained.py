@@ -109,7 +109,9 @@ def load_agent(path: Path) -> TrainedAgent:
     if not {"config", "seed"} <= description.keys():
         raise ValueError(f"{path} is not the checkpoint of an agent, such as best-24.safetensors")
     config = checkpoint.config_of(description, path)
-    return TrainedAgent(config, description["seed"], checkpoint.load(path, agent_shape(config)))
+    network = checkpoint.load(path, agent_shape(config))
+    checkpoint.check_finite(path, network)
+    return TrainedAgent(config, description["seed"], network)
 
 
 def save_small(path: Path, agent: TrainedAgent) -> None:
