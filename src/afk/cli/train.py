@@ -94,7 +94,7 @@ def train(
 
     options = {"preset": preset, "out": out, "agent": agent, "seeds": tuple(seed) if seed else None}
     options |= {
-        "steps": count_steps("--steps", steps) if steps else None,
+        "steps": None if steps is None else count_steps("--steps", steps),
         "bonus": bonus,
         "bonus_until": bonus_until,
         "potential_based_bonus": potential_based_bonus,
