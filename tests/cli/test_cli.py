@@ -120,7 +120,7 @@ def test_the_expert_is_evaluated_on_a_task_by_its_letters() -> None:
         (("sing",), ("sing",)),
         (("view", "--host", "nosuch.invalid"), ("nosuch.invalid", "cannot be resolved")),
         (("view", "--host", ""), ("--host is empty", "127.0.0.1")),
-        (("view", "--host", "192.0.2.1"), ("192.0.2.1 is no address of this machine",)),
+        (("view", "--host", "192.0.2.1"), ("an address of this machine, which 192.0.2.1 is not",)),
         (("train", "S", "--steps", ""), ("--steps is a number of steps",)),
         (("reproduce", "table-1", "--run", "--budget", ""), ("--budget is a number of steps",)),
         (("reproduce", "table-1", "--run", "--preset", ""), ("unknown preset ''", "paper, fast, laptop")),

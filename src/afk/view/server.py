@@ -200,9 +200,7 @@ def _listen(host: str, port: int) -> socket.socket:
         ) from error
     except OSError as error:
         if error.errno == errno.EADDRNOTAVAIL:
-            raise ValueError(
-                f"{host} is no address of this machine; --host is one, such as 127.0.0.1"
-            ) from error
+            raise ValueError(f"--host is an address of this machine, which {host} is not") from error
         reason = os.strerror(error.errno) if error.errno else error
         raise ValueError(f"cannot listen at {host}, port {port}: {reason}; --port names another") from error
 

@@ -57,7 +57,7 @@ def test_games_can_be_played_where_nothing_can_be_kept(
     assert load_bank() is made and len(made.intros) == 8
     said = capsys.readouterr().err
     assert said.startswith(f"note: {cache} cannot be written") and said.count("\n") == 1
-    with pytest.raises(OSError, match="qtextworld.safetensors|afk"):
+    with pytest.raises(OSError, match="afk"):
         prepare_bank()  # whoever wants it kept is told that it is not
 
 
