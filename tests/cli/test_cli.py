@@ -5,14 +5,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+import equinox as eqx
 import jax
+import numpy as np
 import pytest
+from rich.console import Console
 
 from afk.envs.level_pool import draw_pool
 from afk.envs.qbabyai.solver import plan
 from afk.envs.qbabyai.text import describe_action
 from afk.envs.registry import make
 from afk.training.evaluate import fresh_keys
+from afk.training.pretrained import PRETRAINED, find_agent, save_small
 
 from ..command import Run, run_apart
 
@@ -49,6 +53,17 @@ def test_tasks_are_listed(run: Run) -> None:
     }
     shown = run("tasks").out
     assert all(row["task"] in shown for row in rows)
+
+
+@pytest.mark.parametrize("width", [80, 160])
+def test_tables_of_tasks_are_not_squeezed(width: int, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+    monkeypatch.setattr("afk.cli.tasks.make_console", lambda: Console(width=width))
+    lines = run("tasks").out.splitlines()
+    assert max(map(len, lines)) <= width
+    rows = {cells[0]: cells[1:] for line in lines if "/" in line and (cells := line.split())}
+    assert rows["qbabyai/object-in-box+danger+go-to-favorite+open-door"][:3] == ["CSDH", "441", "7"]
+    assert rows["qtextworld/take-2-cut"][:6] == ["2", "yes", "no", "held", "20", "4"]
+    assert ("also says: rooms, size" in " ".join(lines)) == (width == 80)
 
 
 def test_help_names_every_command_and_takes_no_jax() -> None:
@@ -103,6 +118,14 @@ def test_the_expert_is_evaluated_on_a_task_by_its_letters() -> None:
         (("bench", "env", "--envs", "0"), ("--envs", "1")),
         (("bench", "train", "--preset", "slow"), ("slow", "paper, fast, laptop")),
         (("sing",), ("sing",)),
+        (("view", "--host", "nosuch.invalid"), ("nosuch.invalid", "cannot be resolved")),
+        (("view", "--host", ""), ("--host is empty", "127.0.0.1")),
+        (("view", "--host", "192.0.2.1"), ("an address of this machine, which 192.0.2.1 is not",)),
+        (("train", "S", "--steps", ""), ("--steps is a number of steps",)),
+        (("reproduce", "table-1", "--run", "--budget", ""), ("--budget is a number of steps",)),
+        (("reproduce", "table-1", "--run", "--preset", ""), ("unknown preset ''", "paper, fast, laptop")),
+        (("reproduce", "table-1", "--run", "--preset", "no"), ("unknown preset 'no'", "paper, fast, laptop")),
+        (("reproduce", "table-1", "--preset", ""), ("--preset says what to train",)),
     ],
 )
 def test_what_the_user_got_wrong_is_one_line(
@@ -132,6 +155,17 @@ def test_a_refusal_is_all_that_a_process_says(
     assert [part for part in said if part not in done.stderr] == [], done.stderr
     assert done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
     assert not list(tmp_path.iterdir()), "nothing is left behind"
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_an_agent_with_numbers_that_are_not_finite_is_refused(value: float, tmp_path: Path, run: Run) -> None:
+    found, path = find_agent(PRETRAINED, ("S",)), tmp_path / "best-24.safetensors"
+    broken = jax.tree.map(lambda leaf: leaf * value, eqx.filter(found.network, eqx.is_inexact_array))
+    save_small(path, found._replace(network=broken))
+    for command in ("watch", "eval"):
+        done = run(command, str(path), "--task", "S")
+        assert done.code == 2 and done.err.startswith(f"error: the checkpoint {path} is broken: ")
+        assert done.err.endswith("holds numbers that are not finite\n") and done.err.count("\n") == 1
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Column, Table
 
-from afk.cli.options import JsonOption, TaskOption, make_console
+from afk.cli.options import MOST, JsonOption, TaskOption, make_console
 
 app = typer.Typer(help="Measure speed.", no_args_is_help=True)
 
@@ -19,7 +19,7 @@ def bench_env(
         list[str] | None, typer.Option("--task", help="A task's name or letters; may be given again.")
     ] = None,
     environments: Annotated[
-        int | None, typer.Option("--envs", min=1, help="Environments in a batch.")
+        int | None, typer.Option("--envs", min=1, max=MOST, help="Environments in a batch.")
     ] = None,
     seconds: Annotated[float, typer.Option(min=0.1, help="How long each measurement takes.")] = 3.0,
     as_json: JsonOption = False,
@@ -104,7 +104,9 @@ def bench_everything(
     agent: Annotated[str, typer.Option(help="The variant.")] = "afk",
     environments: Annotated[
         list[int] | None,
-        typer.Option("--envs", min=1, help="A batch size for worlds without an agent; may be given again."),
+        typer.Option(
+            "--envs", min=1, max=MOST, help="A batch size for worlds without an agent; may be given again."
+        ),
     ] = None,
     seconds: Annotated[
         float | None, typer.Option(min=0.1, help="How long each measurement takes; otherwise 2, or 0.2.")

@@ -7,13 +7,21 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from afk.cli.options import AgentArgument, AnyTaskOption, JsonOption, SeedOption, TaskOption, make_console
+from afk.cli.options import (
+    MOST,
+    AgentArgument,
+    AnyTaskOption,
+    JsonOption,
+    SeedOption,
+    TaskOption,
+    make_console,
+)
 
 
 def evaluate(
     agent: AgentArgument,
     task: TaskOption,
-    episodes: Annotated[int, typer.Option(min=1, help="How many fresh levels are played.")] = 500,
+    episodes: Annotated[int, typer.Option(min=1, max=MOST, help="How many fresh levels are played.")] = 500,
     seed: SeedOption = 0,
     any_task: AnyTaskOption = False,
     as_json: JsonOption = False,

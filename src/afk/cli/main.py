@@ -9,6 +9,7 @@ import typer
 from afk.cli import bench, textworld
 from afk.cli.demo import demo
 from afk.cli.evaluate import evaluate
+from afk.cli.interrupts import leave_at_once
 from afk.cli.play import play
 from afk.cli.reproduce import reproduce
 from afk.cli.sweep import sweep
@@ -34,19 +35,23 @@ app.add_typer(textworld.app, name="textworld")
 @app.callback()
 def start() -> None:
     """Before any subcommand, but not before `afk --help`: this imports JAX, which takes a second."""
-    keep_compiled_programs()
+    with leave_at_once():
+        keep_compiled_programs()
 
 
 def main() -> None:
     """Run a command; what the user got wrong is one line on the error stream and exit code 2."""
     try:
-        sys.exit(app(standalone_mode=False))
+        code = app(standalone_mode=False)
+        sys.stdout.flush()  # what cannot be written is said here, not as the process ends
+        sys.exit(code)
     except ValueError as error:
         _fail(str(error))
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         sys.exit(1)
     except OSError as error:
+        _drop_output()
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
@@ -58,6 +63,14 @@ def main() -> None:
         if not (message := explain()):  # what was wanted is help, which is printed
             sys.exit(2)
         _fail(message)
+
+
+def _drop_output() -> None:
+    """Print what is still to be printed, or, where that cannot be, nothing of it."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(message: str) -> NoReturn:

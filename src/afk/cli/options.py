@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+MOST = 2**24  # episodes, levels or environments that can be asked for; no machine holds more
 AgentArgument = Annotated[
     str,
     typer.Argument(

@@ -60,18 +60,20 @@ def reproduce(
     if run:
         plan = plan_items(
             list(chosen),
-            preset=preset or default_preset(),
+            preset=default_preset() if preset is None else preset,
             agents=agent,
             tasks=task,
             seeds=seed,
-            steps=count_steps("--budget", budget) if budget else None,
+            steps=None if budget is None else count_steps("--budget", budget),
         )
         failures = _train(plan, runs, folder)
     else:
         failures = []
         options = {"budget": budget, "preset": preset, "agent": agent, "task": task, "seed": seed}
-        for name in (name for name, value in options.items() if value):
+        for name in (name for name, value in options.items() if value is not None and value != []):
             raise ValueError(f"--{name} says what to train: give --run as well")
+    if not folder.is_dir():
+        end_with(failures)  # nothing has left a record: why that is says more than that there is none
     archive = read_archive(folder)
     for problem in archive.problems:
         print(f"note: {problem}", file=sys.stderr)

@@ -61,14 +61,14 @@ def sweep(
     # This process trains nothing: the accelerators of its machine are left to the workers.
     jax.config.update("jax_platforms", "cpu")
     resources = Resources(cpus, gpus, devices, retries)
-    settings = preset or ("fast" if gpus else "laptop")
+    settings = ("fast" if gpus else "laptop") if preset is None else preset
     if study.endswith(".json"):
         options = {"budget": budget, "agent": agent, "task": task, "seed": seed}
-        for name in (name for name, value in options.items() if value):
+        for name in (name for name, value in options.items() if value is not None and value != []):
             raise ValueError(f"{study} says what to train: leave out --{name}")
         plan = read_study(Path(study), preset=settings)
     else:
-        steps = count_steps("--budget", budget) if budget else None
+        steps = None if budget is None else count_steps("--budget", budget)
         plan = plan_items([study], preset=settings, agents=agent, tasks=task, seeds=seed, steps=steps)
     where, console = {"runs": folder.resolve(), "records": (results / RUNS).resolve()}, Console(stderr=True)
     console.print(overview(plan, **where))

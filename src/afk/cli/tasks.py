@@ -3,6 +3,8 @@
 import json
 from typing import TYPE_CHECKING, Any
 
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
 from rich.table import Column, Table
 
 from afk.cli.options import JsonOption, make_console
@@ -10,14 +12,14 @@ from afk.cli.options import JsonOption, make_console
 if TYPE_CHECKING:
     from afk.envs.registry import Task
 
-# The columns of each world's table: what stands in the row, and its heading.
+# The columns of each world's table, what matters most first: what stands in the row, and its heading.
 _COLUMNS = {
     "Q-BabyAI": {
         "symbol": "letters",
+        "max_steps": "steps",
+        "good_queries": "|Q_t|",
         "rooms": "rooms",
         "room_size": "size",
-        "max_steps": "max steps",
-        "good_queries": "|Q_t|",
         "early_termination": "ends early",
         "questions": "good queries",
     },
@@ -26,11 +28,12 @@ _COLUMNS = {
         "cut": "cut",
         "cook": "cook",
         "knife": "knife",
-        "pieces": "furniture",
-        "max_steps": "max steps",
+        "max_steps": "steps",
         "good_queries": "|Q_t|",
+        "pieces": "furniture",
     },
 }
+_WIDEST = 44  # characters of a cell; longer ones go on in the next line
 
 
 def tasks(as_json: JsonOption = False) -> None:
@@ -41,12 +44,34 @@ def tasks(as_json: JsonOption = False) -> None:
     if as_json:
         print(json.dumps(rows, indent=2))
         return
-    for world, columns in _COLUMNS.items():
-        table = Table(Column("task", no_wrap=True), *columns.values(), title=world, title_justify="left")
-        for row in rows:
-            if row["world"] == world:
-                table.add_row(row["task"], *(_spell(row[name]) for name in columns))
-        make_console().print(table)
+    console, left_out = make_console(), []
+    for world in _COLUMNS:
+        table, narrow = _fit(console, world, [row for row in rows if row["world"] == world])
+        console.print(table, "")
+        left_out += narrow
+    if left_out:
+        console.print(f"A wider terminal, or --json, also says: {', '.join(left_out)}.", style="dim")
+
+
+def _fit(console: Console, world: str, rows: list[dict[str, Any]]) -> tuple[Table, list[str]]:
+    """The table of a world with as many columns as there is room for, and the headings of the others."""
+    columns = list(_COLUMNS[world])
+    while True:
+        table = _draw(world, columns, rows)
+        wanted = console.measure(table, options=console.options.update(max_width=1000)).maximum
+        if wanted <= console.width or not columns:
+            return table, [heading for name, heading in _COLUMNS[world].items() if name not in columns]
+        columns.pop()
+
+
+def _draw(world: str, columns: list[str], rows: list[dict[str, Any]]) -> Table:
+    """A table of tasks with some columns."""
+    shown = [Column(_COLUMNS[world][name], max_width=_WIDEST) for name in columns]
+    table = Table(Column("task", overflow="fold"), *shown, title=world, title_justify="left", box=SIMPLE_HEAD)
+    table.show_edge = table.pad_edge = False
+    for row in rows:
+        table.add_row(row["task"], *(_spell(row[name]) for name in columns))
+    return table
 
 
 def _row(task: "Task") -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from afk.cli.options import count_steps
+from afk.cli.options import MOST, count_steps
 
 if TYPE_CHECKING:
     from afk.training.config import Config
@@ -80,7 +80,8 @@ def train(
         bool, typer.Option("--restart", help="With --resume: begin anew; its log and its agents are lost.")
     ] = False,
     levels: Annotated[
-        int, typer.Option(min=1, help="Fresh levels that each agent plays in the end, for the record.")
+        int,
+        typer.Option(min=1, max=MOST, help="Fresh levels that each agent plays in the end, for the record."),
     ] = 1000,
     print_config: Annotated[
         bool, typer.Option("--print-config", help="Print the run as JSON, and train nothing.")
@@ -98,7 +99,7 @@ def train(
 
     options = {"preset": preset, "out": out, "agent": agent, "seeds": tuple(seed) if seed else None}
     options |= {
-        "steps": count_steps("--steps", steps) if steps else None,
+        "steps": None if steps is None else count_steps("--steps", steps),
         "bonus": bonus,
         "bonus_until": bonus_until,
         "potential_based_bonus": potential_based_bonus,
@@ -152,7 +153,7 @@ def _configure(tasks: list[str], given: dict[str, Any], devices: int | None) -> 
     from afk.training.presets import default_preset
     from afk.training.presets import preset as find_preset
 
-    name = given.get("preset") or default_preset()
+    name = given["preset"] if "preset" in given else default_preset()
     named = ("agent", "seeds", "steps", "random_start_fraction", "hint_fraction", "n_gram", "alpha")
     fields = {key: given[key] for key in named if key in given}
     config = find_preset(name, tasks, **fields)

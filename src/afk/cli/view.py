@@ -29,14 +29,13 @@ def view(
     from afk.view.server import LOOPBACK, serve
 
     library = Library(runs, checkpoint)
-    if host not in LOOPBACK:
-        print(f"note: whoever can reach {host} can use this viewer", file=sys.stderr)
+
+    def announce(address: str) -> None:
+        if host not in LOOPBACK:
+            print(f"note: whoever can reach {host} can use this viewer", file=sys.stderr)
+        print(f"{address} shows it; Ctrl-C ends", flush=True)
+
     with suppress(KeyboardInterrupt):
-        serve(
-            library,
-            host=host,
-            port=port,
-            announce=lambda address: print(f"{address} shows it; Ctrl-C ends", flush=True),
-        )
+        serve(library, host=host, port=port, announce=announce)
     # Threads may still compile: waiting for them takes long, and there is nothing to save.
     os._exit(130)

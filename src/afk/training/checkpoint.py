@@ -107,6 +107,13 @@ def load(path: Path, like: Tree) -> Tree:
     return jax.tree.unflatten(structure, arrays)
 
 
+def check_finite(path: Path, tree: Any) -> None:
+    """A ValueError if an array of a pytree that was read from a file holds NaN or an infinite number."""
+    broken = [name for name, array in _named(tree).items() if not np.isfinite(array).all()]
+    if broken:
+        raise ValueError(f"the checkpoint {path} is broken: {broken[0]} holds numbers that are not finite")
+
+
 def digest(tree: Any, *, earlier: bool = False) -> str:
     """A short name for what the arrays of a pytree hold; others are called otherwise.
 

@@ -113,7 +113,9 @@ def load_agent(path: Path) -> TrainedAgent:
     seed = description["seed"]
     if not isinstance(seed, int):
         raise ValueError(f"{path} cannot be read: its seed is a whole number, not {seed!r}")
-    return TrainedAgent(config, seed, checkpoint.load(path, agent_shape(config)))
+    network = checkpoint.load(path, agent_shape(config))
+    checkpoint.check_finite(path, network)
+    return TrainedAgent(config, seed, network)
 
 
 def save_small(path: Path, agent: TrainedAgent) -> None:

@@ -1,5 +1,6 @@
 """The server of `afk view`: a page, episodes as JSON, HTML and GIF, and games that people play."""
 
+import errno
 import json
 import os
 import re
@@ -170,7 +171,7 @@ def make_app(
 
 
 def serve(library: Library, *, host: str, port: int, announce: Callable[[str], None]) -> None:
-    """Serve until somebody presses Ctrl-C; a ValueError if the port cannot be had.
+    """Serve until somebody presses Ctrl-C; a ValueError if the host or the port cannot be had.
 
     Args:
         library: tasks and agents.
@@ -178,16 +179,30 @@ def serve(library: Library, *, host: str, port: int, announce: Callable[[str], N
         port: the port; any that is free if 0.
         announce: is given the address of the page.
     """
-    try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listener = socket.create_server((host, port), family=family)
-    except (OSError, OverflowError) as error:
-        reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else error
-        raise ValueError(f"cannot listen at {host}, port {port}: {reason}; --port names another") from error
+    listener = _listen(host, port)
     app = make_app(library, hosts=_LOCAL_NAMES if host in LOOPBACK else None)
     announce(f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}/")
     config = uvicorn.Config(app, log_level="warning", limit_concurrency=256, timeout_keep_alive=30)
     uvicorn.Server(config).run(sockets=[listener])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A socket at an address of this machine; a ValueError that says whether host or port is to blame."""
+    if not host:
+        raise ValueError("--host is empty; it is an address of this machine, such as 127.0.0.1")
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        socket.getaddrinfo(host, port, family)  # what makes a server says of any error that it is its own
+        return socket.create_server((host, port), family=family)
+    except (socket.gaierror, ValueError) as error:
+        raise ValueError(
+            f"the host {host!r} cannot be resolved; --host is an address of this machine, such as 127.0.0.1"
+        ) from error
+    except OSError as error:
+        if error.errno == errno.EADDRNOTAVAIL:
+            raise ValueError(f"--host is an address of this machine, which {host} is not") from error
+        reason = os.strerror(error.errno) if error.errno else error
+        raise ValueError(f"cannot listen at {host}, port {port}: {reason}; --port names another") from error
 
 
 def _read_source(fields: Mapping[str, Any]) -> Source:

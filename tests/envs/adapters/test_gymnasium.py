@@ -67,6 +67,10 @@ def test_an_unknown_task_or_render_mode_is_refused() -> None:
         QueryableEnv("qbabyai/object")
     with pytest.raises(ValueError, match="render_mode is None or one of rgb_array, human, ansi, not 'svg'"):
         QueryableEnv(NAME, render_mode="svg")
+    with pytest.raises(ValueError, match="tile_size is a number of pixels from 1 on, not 0"):
+        QueryableEnv(NAME, tile_size=0)
+    with pytest.raises(ValueError, match="tile_size is a number of pixels from 1 on, not -8"):
+        QueryableVectorEnv(NAME, tile_size=-8)
     with pytest.raises(ValueError, match="num_envs is at least 1, not 0"):
         QueryableVectorEnv(NAME, 0)
 

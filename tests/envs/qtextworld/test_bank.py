@@ -49,6 +49,18 @@ def test_it_is_kept_in_the_cache_folder(cache: Path, tmp_path: Path) -> None:
     assert load_bank() == made
 
 
+def test_games_can_be_played_where_nothing_can_be_kept(
+    cache: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "afk").write_text("not a folder")
+    made = load_bank()
+    assert load_bank() is made and len(made.intros) == 8
+    said = capsys.readouterr().err
+    assert said.startswith(f"note: {cache} cannot be written") and said.count("\n") == 1
+    with pytest.raises(OSError, match="afk"):
+        prepare_bank()  # whoever wants it kept is told that it is not
+
+
 def test_the_home_folder_has_a_cache_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(Path, "home", lambda: tmp_path)

@@ -75,6 +75,8 @@ def render(state: State, *, tile_size: int = 32, highlight: bool = True) -> np.n
     Returns:
         (height * tile_size, width * tile_size, 3) uint8.
     """
+    if tile_size < 1:
+        raise ValueError(f"tile_size is a number of pixels from 1 on, not {tile_size}")
     x, y = np.asarray(state.position).tolist()
     # Minigrid's grids are indexed by x and then y.
     seen = seen_cells(np.asarray(jax.jit(look)(state)), state).T if highlight else None

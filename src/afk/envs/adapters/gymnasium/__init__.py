@@ -26,6 +26,7 @@ from afk.envs.adapters.gymnasium.support import (
     IMAGE_SIZES,
     SingleEnv,
     check_actions,
+    check_tile_size,
     observation_arrays,
     observation_space,
     question_texts,
@@ -105,7 +106,7 @@ class QueryableEnv(SingleEnv[State]):
             tile_size: pixels along a cell of a picture.
         """
         super().__init__(QBabyAI(find_task_of(Task, name)), render_mode)
-        self.tile_size = tile_size
+        self.tile_size = check_tile_size(tile_size)
         self.action_space = spaces.MultiDiscrete(np.array(self.world.action_sizes))
         self.observation_space = observation_space()
         self._lines = ("", "")  # the instruction and the answer

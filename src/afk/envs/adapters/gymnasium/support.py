@@ -234,6 +234,13 @@ def check_render_mode(mode: str | None, modes: Collection[str]) -> str | None:
     return mode
 
 
+def check_tile_size(size: int) -> int:
+    """The pixels along a cell of a picture; a ValueError if there is none."""
+    if not isinstance(size, int) or size < 1:
+        raise ValueError(f"tile_size is a number of pixels from 1 on, not {size!r}")
+    return size
+
+
 def render_state(state: State, mode: str | None, tile_size: int) -> Any:
     """A single state as (height, width, 3) uint8 with mode ``rgb_array``, as text with ``ansi``, or None."""
     # Imported when they are needed, since Minigrid takes a while to load.

@@ -21,6 +21,7 @@ from afk.envs.adapters.gymnasium.support import (
     check_process,
     check_render_mode,
     check_seed,
+    check_tile_size,
     compiled,
     draw_levels,
     level_seeds,
@@ -214,7 +215,7 @@ class QueryableVectorEnv(DeviceVectorEnv[State]):
         """
         world = QBabyAI(find_task_of(Task, name))
         super().__init__(world, observation_space(text=text), num_envs, render_mode)
-        self.tile_size, self.text = tile_size, text
+        self.tile_size, self.text = check_tile_size(tile_size), text
         self._missions: list[str] = [""] * num_envs
         self._questions: list[list[str]] = [[]] * num_envs
 

@@ -5,6 +5,7 @@ some seconds and needs the `textworld` package; everything afterwards needs the 
 """
 
 import hashlib
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -122,13 +123,8 @@ def prepare_bank(progress: Progress = lambda share: None) -> Bank:
     Args:
         progress: called from time to time with the share of the work that is done, from 0 to 1.
     """
-    templates = expand_templates(VARIANTS, seed=_SEED, progress=lambda share: progress(0.6 * share))
-    bank = fill_bank(templates, progress=lambda share: progress(0.6 + 0.4 * share))
-    metadata = {"version": VERSION, "checksum": bank.checksum, "words": "\n".join(bank.words)}
-    write_file(
-        bank_path(),
-        save({"pool": bank.pool, "intros": bank.intros, "blocks": bank.blocks}, metadata=metadata),
-    )
+    bank = _expand(progress)
+    _write(bank_path(), bank)
     progress(1.0)
     _kept_bank.cache_clear()
     return bank
@@ -141,7 +137,30 @@ def load_bank() -> Bank:
 
 @lru_cache(maxsize=1)
 def _kept_bank(path: Path) -> Bank:
-    return _read(path) or prepare_bank()
+    bank = _read(path)
+    if bank is None:
+        bank = _expand()
+        try:
+            _write(path, bank)
+        except OSError as error:  # it can be used nevertheless
+            print(
+                f"note: {path} cannot be written ({error.strerror}): texts are made anew every time",
+                file=sys.stderr,
+            )
+    return bank
+
+
+def _expand(progress: Progress = lambda share: None) -> Bank:
+    """The bank, made from the installed `textworld` package."""
+    templates = expand_templates(VARIANTS, seed=_SEED, progress=lambda share: progress(0.6 * share))
+    return fill_bank(templates, progress=lambda share: progress(0.6 + 0.4 * share))
+
+
+def _write(path: Path, bank: Bank) -> None:
+    metadata = {"version": VERSION, "checksum": bank.checksum, "words": "\n".join(bank.words)}
+    write_file(
+        path, save({"pool": bank.pool, "intros": bank.intros, "blocks": bank.blocks}, metadata=metadata)
+    )
 
 
 def _read(path: Path) -> Bank | None:
