@@ -51,6 +51,7 @@ class Settings:
     bonus: float = 0.01
     bonus_until: float = 0.5
     potential_based_bonus: bool = False
+    bootstrap_time_limit: bool = True
     anneal_after: float = 0.6
     reward_scale: float = 20.0
     half_precision: bool = False
