@@ -78,3 +78,12 @@ def test_a_task_has_the_levels_of_its_environment() -> None:
     task = find_task_of(Task, "qbabyai/danger")
     levels, expected = draw_sound(task, jax.random.key(5), 6), QBabyAI(task).draw_many(jax.random.key(5), 6)
     jax.tree.map(np.testing.assert_array_equal, levels, expected)
+
+
+def test_another_size_compiles_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    source = Dice("sizes", 2)
+    draw_sound(source, jax.random.key(0), 3)
+    with jax.log_compiles(), caplog.at_level("DEBUG", logger="jax"):
+        for size in (5, 7, 11):
+            draw_sound(source, jax.random.key(size), size)
+    assert not [each for each in caplog.messages if each.startswith("Compiling")]

@@ -5,7 +5,6 @@ from functools import lru_cache
 from typing import Any, Protocol, TypeVar
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from afk.compiling import known_options
@@ -53,7 +52,8 @@ def draw_sound(source: LevelSource[StateT], key: jax.Array, size: int) -> StateT
             break
     else:
         raise ValueError(NO_SOUND_LEVEL.format(source.name))
-    return jax.tree.map(lambda *leaves: jnp.asarray(np.concatenate(leaves)[:size]), *drawn)
+    # `jnp.asarray` would compile a program for every shape and keep it: who draws many sizes would grow.
+    return jax.tree.map(lambda *leaves: jax.device_put(np.concatenate(leaves)[:size]), *drawn)
 
 
 @lru_cache(maxsize=64)

@@ -32,8 +32,8 @@ from afk.envs.adapters.gymnasium import QueryableEnv, register_all
 warnings.simplefilter("ignore")
 register_all()
 QueryableEnv("{GRID}").reset(seed=0)
-forked = dict(context="fork")
-envs = gymnasium.make_vec("{gymnasium_id(GRID)}", 2, vectorization_mode="async", vector_kwargs=forked)
+forked = dict(vectorization_mode="async", vector_kwargs=dict(context="fork"))
+envs = gymnasium.make_vec("{gymnasium_id(GRID)}", 2, **forked)
 try:
     envs.reset(seed=0)
 except RuntimeError as error:
