@@ -66,7 +66,7 @@ def test_sizes_of_training_are_the_presets_and_others() -> None:
     [
         (("--plot", "speed.svg"), ("--plot", ".png", "speed.svg")),
         (("--task", "qbabyai/dangre"), ("qbabyai/dangre", "did you mean qbabyai/danger")),
-        (("--preset", "slow"), ("preset 'slow'", "paper, fast, laptop")),
+        (("--preset", "slow"), ("preset 'slow'", "paper, released, fast, laptop")),
         (("--agent", "akf"), ("akf", "did you mean afk")),
     ],
 )

@@ -70,7 +70,9 @@ def _draw(world: str, columns: list[str], rows: list[dict[str, Any]]) -> Table:
     table = Table(Column("task", overflow="fold"), *shown, title=world, title_justify="left", box=SIMPLE_HEAD)
     table.show_edge = table.pad_edge = False
     for row in rows:
-        table.add_row(row["task"], *(_spell(row[name]) for name in columns))
+        # The edition stands in the task's name already: "released/CS" is "CS" here.
+        cells = row | {"symbol": row.get("symbol", "").rpartition("/")[2]}
+        table.add_row(row["task"], *(_spell(cells[name]) for name in columns))
     return table
 
 
