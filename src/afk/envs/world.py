@@ -41,6 +41,9 @@ class TextInterface(NamedTuple):
         read: the action that a line stands for, (components,) int32; a ValueError if there is none.
         is_query: whether an action is a question.
         help: what can be written in a state.
+        rules: what a player has to know of an environment of one task before the first step.
+        describe: an observation of a state, all of it, with the answer if something was asked.
+        idle: an action that changes nothing but the number of steps.
         address: what a question begins with.
     """
 
@@ -49,6 +52,9 @@ class TextInterface(NamedTuple):
     read: Callable[[Environment[Any], str], np.ndarray]
     is_query: Callable[[Environment[Any], np.ndarray], bool]
     help: Callable[[Environment[Any], Any], str]
+    rules: Callable[[Environment[Any]], str]
+    describe: Callable[[Environment[Any], Any, Any], str]
+    idle: tuple[int, ...]
     address: str = ""
 
 

@@ -29,7 +29,7 @@ def _show_grid(env: Environment[Any], state: Any, observation: Any) -> Renderabl
     """The agent's view with a description beside it."""
     del env
     grid = Table.grid(padding=(0, 2))
-    grid.add_row(draw_view(np.asarray(observation.image), state), describe_observation(observation))
+    grid.add_row(draw_view(np.asarray(observation.image), state), describe_observation(observation, state))
     return grid
 
 

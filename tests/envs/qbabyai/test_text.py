@@ -4,18 +4,35 @@ import jax
 import numpy as np
 import pytest
 
+from afk.envs.qbabyai.levels.tasks import Task
+from afk.envs.qbabyai.solver import plan
 from afk.envs.qbabyai.text import (
     describe_action,
     describe_observation,
+    describe_rules,
     describe_state,
     draw_map,
     read_action,
 )
 from afk.envs.qbabyai.world import cells
 from afk.envs.qbabyai.world.words import VOCABULARY
-from afk.envs.registry import make
+from afk.envs.registry import find_task_of, make
 
 NAMES = ("danger+open-door", "go-to-favorite+open-door")
+
+
+DOORS = (cells.OPEN_DOOR, cells.CLOSED_DOOR, cells.LOCKED_DOOR)
+
+
+@pytest.fixture(scope="module")
+def walked(played: tuple) -> list[tuple]:
+    """States and observations of the expert's way through a level."""
+    env, state, observation = played
+    step, seen = jax.jit(env.step), [(state, observation)]
+    for action in plan(state):
+        state, time_step = step(state, action)
+        seen.append((state, time_step.observation))
+    return seen
 
 
 @pytest.fixture(scope="module", params=NAMES)
@@ -57,7 +74,7 @@ def test_offsets_lead_to_the_thing(played: tuple) -> None:
 
 def test_an_observation_says_what_is_seen_carried_and_answered(played: tuple) -> None:
     env, state, observation = played
-    text = describe_observation(observation)
+    text = describe_observation(observation, state)
     assert (
         VOCABULARY.decode(state.level.mission) in text
         and "You carry nothing." in text
@@ -67,7 +84,7 @@ def test_an_observation_says_what_is_seen_carried_and_answered(played: tuple) ->
         if kind in (cells.KEY, cells.BALL, cells.BOX):
             assert f"{cells.COLOURS[colour]} {cells.KIND_WORDS[int(kind)]}" in text
     _, time_step = env.step(state, np.array([1, 0, *VOCABULARY.query("where kitchen")]))
-    assert 'The answer: "kitchen in ' in describe_observation(time_step.observation)
+    assert 'The answer: "kitchen in ' in describe_observation(time_step.observation, state)
 
 
 def test_the_map_has_a_mark_for_every_cell(played: tuple) -> None:
@@ -118,3 +135,64 @@ def test_what_is_no_action_is_explained(said: str, refusal: str) -> None:
     with pytest.raises(ValueError, match=refusal) as error:
         read_action(said)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("Turn left.", "left"),
+        ("turn_right", "right"),
+        ("move forward", "forward"),
+        ("pickup", "pick up"),
+        ("pick up the red key", "pick up"),
+        ("open it", "toggle"),
+        ("unlock the locked blue door", "toggle"),
+        ("put down the key", "drop"),
+        ("wait", "done"),
+    ],
+)
+def test_actions_may_be_said_as_people_do(said: str, meant: str) -> None:
+    assert read_action(said).tolist() == [0, cells.ACTIONS.index(meant), 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "said", ["go to the red box", "turn", "forward forward", "left right", "open sesame"]
+)
+def test_no_action_is_guessed(said: str) -> None:
+    with pytest.raises(ValueError, match="cannot read"):
+        read_action(said)
+
+
+def test_place_ahead_and_underfoot_are_true(walked: list[tuple]) -> None:
+    for state, observation in walked:
+        lines = describe_observation(observation, state).splitlines()
+        size, grid = int(state.level.room_size), np.asarray(state.grid)
+        x, y = (int(each) for each in state.position)
+        forward = cells.DIRECTIONS[int(state.direction)]
+        ahead = lines[-2 - ("answer" in lines[-1]) - 1]
+        assert ahead.startswith("Ahead: ") and len(ahead.split(", ")) <= 6
+        code = int(grid[y + forward[1], x + forward[0]])
+        first = ahead.removeprefix("Ahead: ").split(", ")[0].rstrip(".")
+        expected = {cells.EMPTY_KIND: "floor", cells.WALL_KIND: "wall", cells.TILE: "tile"}.get(code >> 3)
+        if expected:
+            assert first.split()[-1] == expected and (expected != "tile" or cells.COLOURS[code & 7] in first)
+        if " between " in lines[1]:
+            assert x % (size - 1) == 0 or y % (size - 1) == 0
+            continue
+        room = y // (size - 1) * int(state.level.columns) + x // (size - 1)
+        assert f" in room{room}; its walls are " in lines[1]
+        walls = lines[1].split("walls are ")[1].split(".")[0].split(", ")
+        steps = {way: int(number) for number, way in map(str.split, walls)}
+        assert steps["ahead"] + steps["behind"] == steps["left"] + steps["right"] == size - 1
+        for way, step in (("ahead", forward), ("behind", -forward)):
+            wall = np.array([x, y]) + steps[way] * step
+            assert int(grid[wall[1], wall[0]]) >> 3 in (cells.WALL_KIND, *DOORS)
+        if (underfoot := int(grid[y, x])) >> 3 == cells.TILE:
+            assert f"You stand on a {cells.COLOURS[underfoot & 7]} tile." in lines[1]
+
+
+def test_rules_name_what_the_task_has() -> None:
+    rules = describe_rules(find_task_of(Task, "qbabyai/danger+open-door"))
+    assert "2 rooms of 5 by 5 cells" in rules and "danger zone" in rules and "one of 98 steps" in rules
+    assert "suitcase" not in rules
+    assert "danger" not in describe_rules(find_task_of(Task, "qbabyai/object-in-box"))

@@ -12,7 +12,13 @@ from afk.envs.qbabyai.environment import QBabyAI
 from afk.envs.qbabyai.levels.tasks import Task, paper_tasks
 from afk.envs.qbabyai.multitask import MultiTaskGrid
 from afk.envs.qbabyai.released.tasks import released_tasks
-from afk.envs.qbabyai.text import MAP_LEGEND, describe_action, read_action
+from afk.envs.qbabyai.text import (
+    MAP_LEGEND,
+    describe_action,
+    describe_observation,
+    describe_rules,
+    read_action,
+)
 from afk.envs.qbabyai.world import cells
 from afk.envs.qbabyai.world.state import State
 from afk.envs.qbabyai.world.words import VOCABULARY
@@ -80,6 +86,9 @@ QBABYAI = World(
         read=lambda env, line: read_action(line),
         is_query=lambda env, action: bool(action[0] == cells.ASK),
         help=lambda env, state: _help(),
+        rules=lambda env: describe_rules(env.tasks[0]),
+        describe=lambda env, state, observation: describe_observation(observation, state),
+        idle=(cells.ACT, cells.DONE, 0, 0, 0),
     ),
     describe=_describe,
 )

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from afk.envs.qbabyai.levels.tasks import Task
 from afk.envs.qbabyai.world import cells
 from afk.envs.qbabyai.world.state import Observation, State, room_of
 from afk.envs.qbabyai.world.view import AGENT_COLUMN, AGENT_ROW, VIEW
@@ -14,6 +15,17 @@ from afk.envs.qbabyai.world.words import VOCABULARY
 from afk.language import Query
 
 _SKIPPED = ("ask", "is", "the", "s")  # what a question may have beside its three words
+# What people and models say for the seven actions, and what they may name besides: the thing ahead.
+_SAID = {
+    "left": ("left", "turn left", "rotate left"),
+    "right": ("right", "turn right", "rotate right"),
+    "forward": ("forward", "move forward", "go forward", "step forward", "walk forward", "move", "go ahead"),
+    "pick up": ("pick up", "pickup", "pick", "take", "grab"),
+    "drop": ("drop", "put down"),
+    "toggle": ("toggle", "open", "close", "unlock"),
+    "done": ("done", "wait", "stay", "noop", "do nothing"),
+}
+_ACTS_ON_THINGS = ("pick up", "drop", "toggle")
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _AGENT_MARKS = (">", "v", "<", "^")
 _MAP_MARKS = {cells.TILE: "~", cells.KEY: "k", cells.BALL: "o", cells.BOX: "b", cells.SQUARE: "*"}
@@ -33,12 +45,13 @@ def describe_action(action: np.ndarray) -> str:
 def read_action(text: str) -> np.ndarray:
     """An action in words as (5,) int32, the reverse of `describe_action`; a ValueError if it is none.
 
-    A question may have articles and the like: ``where is the blue ball?``.
+    A question may have articles and the like: ``where is the blue ball?``; actions may be said as usual:
+    ``turn left``, ``move forward``, ``open the green box``.
     """
+    if (action := _physical(text)) is not None:
+        return np.array([0, action, 0, 0, 0], np.int32)
     words = [word for word in re.findall(r"[a-z0-9]+", text.lower()) if word not in _SKIPPED]
     line = " ".join(words)
-    if line in cells.ACTIONS:
-        return np.array([0, cells.ACTIONS.index(line), 0, 0, 0], np.int32)
     if not words or words[0] not in VOCABULARY.functions:
         raise ValueError(
             f"cannot read {text!r}; write {', '.join(cells.ACTIONS)}, or a question such as `where red ball`"
@@ -46,11 +59,52 @@ def read_action(text: str) -> np.ndarray:
     return np.array([1, 0, *VOCABULARY.query(line)], np.int32)
 
 
-def describe_observation(observation: Observation) -> str:
-    """What the agent sees, carries and has just been answered, in sentences relative to it."""
+def _physical(text: str) -> int | None:
+    """The physical action that a line says, if it says one."""
+    words = re.findall(r"[a-z]+", text.lower().replace("_", " "))
+    named = {"the", "a", "an", "it", *cells.COLOURS, *cells.KIND_WORDS.values(), *cells.DOOR_STATES}
+    for action, phrases in _SAID.items():
+        for phrase in phrases:
+            verb, rest = words[: len(phrase.split())], words[len(phrase.split()) :]
+            if verb == phrase.split() and (
+                not rest or (action in _ACTS_ON_THINGS and named.issuperset(rest))
+            ):
+                return cells.ACTIONS.index(action)
+    return None
+
+
+def describe_rules(task: Task) -> str:
+    """What a player has to know before the first step of a task, whatever the level."""
+    plan, size = task.plan, task.plan.interior
+    rooms = f"one room, room0, of {size} by {size} cells"
+    if plan.rooms > 1:
+        rooms = (
+            f"{plan.rooms} rooms of {size} by {size} cells, {plan.rows} by {plan.columns}: room0 in the "
+            "north-west, then row by row, west to east, with a wall and at most one door between neighbours"
+        )
+    lines = [
+        f"The world has {rooms}. You see the 7 by 7 cells ahead, as far as walls and shut doors let you; "
+        "places are told from where you stand.",
+        "You walk over floor, tiles, squares, keys and through open doors; balls, boxes and walls are in the "
+        "way. What you pick up, toggle or drop is right ahead of you; you carry one thing at a time. "
+        "Toggling opens a box, and opens or shuts a door.",
+        *(clause.rule for clause in (task.hazard, task.lock, task.destination) if clause and clause.rule),
+        f"Everything you do takes one of {task.max_steps} steps; the fewer, the more success pays.",
+    ]
+    return "\n".join(lines)
+
+
+def describe_observation(observation: Observation, state: State) -> str:
+    """What the agent sees, carries and has just been answered, in sentences relative to it.
+
+    Args:
+        observation: what it gets.
+        state: where it gets that: in which room, how far from the walls, and on what.
+    """
     kinds, colours, states, directions = np.moveaxis(np.asarray(observation.image, int), -1, 0)
     lines = [f"Your task: {VOCABULARY.decode(observation.mission)}."]
-    lines.append(f"You face {cells.DIRECTION_WORDS[directions[0, 0]]}. {_view_ahead(kinds, states)}")
+    lines.append(f"You face {cells.DIRECTION_WORDS[directions[0, 0]]} {_describe_place(state)}")
+    lines.append(f"Ahead: {_view_ahead(kinds, colours, states)}.")
     seen: dict[str, list[str]] = {}
     for column in range(VIEW):
         for row in range(VIEW):
@@ -165,14 +219,38 @@ def _list_things(things: dict[str, list[str]]) -> str:
     return "; ".join(phrases)
 
 
-def _view_ahead(kinds: np.ndarray, states: np.ndarray) -> str:
-    """How far the way ahead is free."""
-    walkable = (cells.EMPTY_KIND, cells.TILE, cells.SQUARE, cells.KEY)
-    for distance in range(1, VIEW):
-        cell = AGENT_COLUMN, AGENT_ROW - distance
-        kind = int(kinds[cell])
-        if kind not in walkable and not (kind == cells.OPEN_DOOR and states[cell] == 0):
-            blocker = cells.KIND_WORDS.get(kind, "wall")
-            free = f"free for {distance - 1}, then" if distance > 1 else "blocked:"
-            return f"The way ahead is {free} {_article(blocker)} {blocker}."
-    return "The way ahead is free as far as you see."
+def _view_ahead(kinds: np.ndarray, colours: np.ndarray, states: np.ndarray) -> str:
+    """The cells straight ahead, up to what stops the view, or the edge of it."""
+    named = []
+    for row in range(AGENT_ROW - 1, -1, -1):
+        kind, colour, state = (int(channel[AGENT_COLUMN, row]) for channel in (kinds, colours, states))
+        if kind == cells.UNSEEN:
+            break
+        named.append(_name(kind, colour, state) or ("wall" if kind == cells.WALL_KIND else "floor"))
+    return ", ".join(named)
+
+
+def _describe_place(state: State) -> str:
+    """The room, the walls around and what is underfoot: ``in room4; walls: 1 ahead, ...``."""
+    state = jax.device_get(state)
+    pitch, position = int(state.level.room_size) - 1, np.asarray(state.position)
+    forward = cells.DIRECTIONS[int(state.direction)]
+    ways = {
+        "ahead": forward,
+        "behind": -forward,
+        "left": forward[[1, 0]] * [1, -1],
+        "right": forward[[1, 0]] * [-1, 1],
+    }
+    x, y = (int(each) for each in position)
+    underfoot = _code_name(int(state.grid[y, x]))
+    if x % pitch == 0 or y % pitch == 0:
+        sides = {way: _room(state, *(position + step)) for way, step in ways.items()}
+        through = ("ahead", "behind") if position @ np.abs(forward) % pitch == 0 else ("left", "right")
+        rooms = " and ".join(f"room{sides[way]} {way}" for way in through)
+        return f"in the {underfoot} between {rooms}."
+    walls = []
+    for way, step in ways.items():
+        along = int(position @ np.abs(step)) % pitch
+        walls.append(f"{pitch - along if step.sum() > 0 else along} {way}")
+    footing = f"You stand on {_article(underfoot)} {underfoot}." if underfoot else "You stand on floor."
+    return f"in room{_room(state, x, y)}; its walls are {', '.join(walls)}. {footing}"

@@ -58,6 +58,28 @@ def write_command(task: Task, action: np.ndarray) -> str:
     return f"{address}{verb} {name.removeprefix(f'{NONE} ')}"
 
 
+def describe_rules(task: Task) -> str:
+    """What a player has to know before the first step of a task, whatever the game."""
+    lines = [
+        "You are in a kitchen, and are told which ingredients to collect. They lie in the open, on furniture "
+        "or in containers that are shut.",
+        "Commands are `open FURNITURE` and `take NAME`; a name is a noun, or an adjective and a noun.",
+    ]
+    if task.prepares:
+        ways = [f"`{words.FUNCTIONS[verb]} NAME`" for verb in words.CUT_VERBS] if task.cut else []
+        ways += [f"`cook NAME with {heat}`" for heat in HEATS] if task.cook else []
+        knife = " Cutting takes the knife in your hands." if task.cut else ""
+        lines.append(
+            f"Each ingredient has to be prepared in one way, once you hold it: {', '.join(ways)}.{knife} "
+            "Another way, or one too many, ends the game in failure."
+        )
+    ready = ", prepared as they should be," if task.prepares else ""
+    lines.append(
+        f"Holding all ingredients{ready} is success. Everything you do takes one of {task.max_steps} steps."
+    )
+    return "\n".join(lines)
+
+
 def possible_commands(task: Task, state: State) -> tuple[str, ...]:
     """The physical commands that would be carried out, as TextWorld writes them, by the alphabet."""
     state = jax.device_get(state)

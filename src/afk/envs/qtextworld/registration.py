@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from afk.envs.qtextworld import curriculum, solver
-from afk.envs.qtextworld.commands import possible_commands, read_command, write_command
+from afk.envs.qtextworld.commands import describe_rules, possible_commands, read_command, write_command
 from afk.envs.qtextworld.environment import QTextWorld
 from afk.envs.qtextworld.levels.tasks import Task, paper_tasks
 from afk.envs.qtextworld.multitask import MultiTaskKitchen, is_alike
@@ -56,6 +56,9 @@ QTEXTWORLD = World(
         read=lambda env, line: read_command(env.tasks[0], line),
         is_query=lambda env, action: env.tasks[0].functions[int(action[0])] in QUERIES,
         help=lambda env, state: _help(env.tasks[0], state),
+        rules=lambda env: describe_rules(env.tasks[0]),
+        describe=lambda env, state, observation: env.vocabulary.decode(observation.text),
+        idle=(0, 0, 0),
         address=f"ask {ORACLE} ",
     ),
     describe=_describe,

@@ -25,6 +25,7 @@ class Clause(ABC):
             each role once; of several destinations, that of the highest `precedence` counts.
         precedence: see `role`.
         ends_early: whether a mistake ends the episode.
+        rule: what somebody who plays has to know of it, as a sentence; no question and no answer.
     """
 
     title: ClassVar[str]
@@ -32,6 +33,7 @@ class Clause(ABC):
     role: ClassVar[Literal["hazard", "lock", "destination"]] = "destination"
     precedence: ClassVar[int] = 0
     ends_early: ClassVar[bool] = False
+    rule: ClassVar[str] = ""
 
     @property
     def needs(self) -> dict[str, Any]:

@@ -41,6 +41,7 @@ class Danger(Clause):
     symbol = "S"
     role = "hazard"
     ends_early = True
+    rule = "Tiles of one of two colours are the danger zone: stepping on one ends the episode in failure."
 
     @property
     def needs(self) -> dict[str, Any]:
@@ -79,6 +80,10 @@ class OpenDoor(Clause):
     title = "Open Door"
     symbol = "H"
     role = "lock"
+    rule = (
+        "One of the keys opens every locked door, whatever its colour: carry it and toggle the door. If "
+        "nothing else is to be found, opening a locked door is success."
+    )
 
     def __post_init__(self) -> None:
         if not 1 <= self.keys <= 4:
@@ -127,6 +132,10 @@ class ObjectInBox(Clause):
     symbol = "C"
     precedence = 1  # with it, the favourite of Go to Favorite is in a box: it is to be found all the same
     ends_early = True
+    rule = (
+        "Toys are in suitcases, which are boxes: opening the one that holds the toy is success, opening "
+        "another ends the episode in failure."
+    )
 
     @property
     def needs(self) -> dict[str, Any]:
@@ -192,6 +201,7 @@ class GoToFavorite(Clause):
     colours: tuple[str, ...] = ("blue", "green")
     title = "Go to Favorite"
     symbol = "D"
+    rule = "Toys are among the objects that lie about: facing the right one from the next cell is success."
 
     def __post_init__(self) -> None:
         for what, given, allowed in (("kind", self.kinds, KINDS), ("colour", self.colours, cells.COLOURS)):
@@ -268,6 +278,7 @@ class GreenSquare(Clause):
     """A square to stand on: where a task with danger leads when nothing else is sought."""
 
     title = "Green Square"
+    rule = "Standing on the green square is success."
 
     @property
     def needs(self) -> dict[str, Any]:
