@@ -5,6 +5,7 @@ hyperparameters. A configuration with such settings has everything else: several
 checkpoints, exact resume, evaluation, records.
 
 python examples/own_algorithm.py
+afk train S --algorithm a2c --import examples/own_algorithm.py
 """
 
 from dataclasses import dataclass, replace
@@ -126,13 +127,13 @@ def rollout(
 
 
 A2C = Algorithm("a2c", Settings, init, update, rollout, cost=lambda settings: ({}, 4.0))
+register_algorithm(A2C)
 
 
 def main(steps: int = 150_000, levels: int = 200) -> float:
     """Train the published agent with it on Danger for a moment; returns success on fresh levels."""
-    register_algorithm(A2C)
-    config = preset("laptop", ["S"], steps=steps)
-    config = replace(config, settings=Settings(), log_every=25, evaluate_every=50, preset="a2c")
+    config = preset("laptop", ["S"], steps=steps, settings=Settings())
+    config = replace(config, log_every=25, evaluate_every=50)
     with TemporaryDirectory() as folder:
         record = do_run(config, Path(folder) / "run", console=Console(stderr=True), levels=levels)
     success = record.seeds[0].fresh[config.tasks[0]]["success"]

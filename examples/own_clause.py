@@ -5,6 +5,7 @@ task is done, and to the solver where to go and what to do there. Everything els
 start-state curriculum, Gymnasium, viewer, training) then works for tasks that are made with it.
 
 python examples/own_clause.py
+afk eval expert --task qbabyai/fetch-toy --import examples/own_clause.py
 """
 
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from afk.envs.qbabyai.world.goals import Goal, register_goal
 
 # Success: the target is in the agent's hands. The expert faces it and picks it up.
 CARRY = Goal("carry", lambda now: now.carrying == now.target, "facing", cells.PICK_UP)
+register_goal(CARRY)  # before any world is stepped
 
 
 @dataclass(frozen=True)
@@ -75,13 +77,13 @@ TASKS = (
     Task("qbabyai/fetch-toy+danger", FloorPlan(), (FetchToy(), Danger())),
     Task("qbabyai/fetch-toy-two-rooms", FloorPlan(columns=2), (FetchToy(),)),
 )
+for each in TASKS:
+    afk.register(each)
 
 
 def main(episodes: int = 50) -> None:
-    """Register tasks with the clause, and let the expert solve them."""
-    register_goal(CARRY)  # before any world is stepped
+    """Let the expert solve the tasks with the clause."""
     for task in TASKS:
-        afk.register(task)
         expert, guess = (afk.evaluate(agent, task.name, episodes=episodes) for agent in ("expert", "random"))
         print(
             f"{task.symbol:3} {task.name:27} expert {expert['success']:.0%}, "

@@ -2,9 +2,10 @@
 
 This one reads what is noted as a bag of words and what is seen as a flat vector, through two plain layers and
 an LSTM; it points to nothing and says any word. Registered as a network, an agent with it trains, resumes,
-evaluates, and is watched like any other.
+evaluates, and is watched like any other, wherever this module is imported.
 
 python examples/own_network.py
+afk train C --agent bag-of-words --import examples/own_network.py
 """
 
 from tempfile import TemporaryDirectory
@@ -90,15 +91,13 @@ def build(variant: Variant, size: Size, env: Environment[Any], settings: Any, ke
     return BagOfWords(size, env, key=key)
 
 
-def register() -> None:
-    """Make the network known, and an agent that has it: the notebook and the bonus of AFK, no pointer."""
-    register_network("qbabyai", "bag-of-words", build)
-    register_agent("bag-of-words", Variant(network="bag-of-words", pointer=False))
+register_network("qbabyai", "bag-of-words", build)
+# An agent that has it: the notebook and the bonus of AFK, no pointer.
+register_agent("bag-of-words", Variant(network="bag-of-words", pointer=False))
 
 
 def main(steps: int = 60_000, episodes: int = 200) -> None:
     """Train it on Object in Box for a moment, and evaluate it."""
-    register()
     with TemporaryDirectory() as folder:
         afk.train(
             "C",

@@ -1,6 +1,7 @@
-"""A task of your own: a floor plan and a tuple of clauses. Register it, solve it, evaluate it.
+"""A task of your own: a floor plan and a tuple of clauses, which is known wherever this module is imported.
 
 python examples/own_task.py
+afk eval expert --task qbabyai/four-rooms --import examples/own_task.py
 """
 
 import afk
@@ -14,11 +15,11 @@ TASK = Task(
     FloorPlan(rows=2, columns=2, room_size=6),
     (Danger(), GoToFavorite(objects=3)),
 )
+afk.register(TASK)
 
 
 def main(agents: tuple[str, ...] = ("expert", "random", "pretrained"), episodes: int = 50) -> None:
-    """Register the task, and let agents play it; the pretrained one has never seen this floor plan."""
-    afk.register(TASK)
+    """Let agents play the task; the pretrained one has never seen this floor plan."""
     print("to be asked:", ", ".join(TASK.questions))
     for agent in agents:
         found = afk.evaluate(agent, TASK.name, episodes=episodes, any_task=True)

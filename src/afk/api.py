@@ -66,7 +66,8 @@ def watch(agent: AgentLike, task: str, *, seed: int = 0, level: int = 0, any_tas
     if isinstance(agent, str) and agent in POLICIES:
         return trace_policy(play_by_plan(task), agent, seed=seed, level=level)
     found = agent if isinstance(agent, TrainedAgent) else load_agent(agent, task, any_task=any_task)
-    return trace_episode(play_on(found, make(task), name="the agent"), found.network, seed=seed, level=level)
+    name = agent if isinstance(agent, str) else "the agent"
+    return trace_episode(play_on(found, make(task), name=name), found.network, seed=seed, level=level)
 
 
 def train(

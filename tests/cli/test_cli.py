@@ -111,7 +111,7 @@ def test_the_expert_is_evaluated_on_a_task_by_its_letters() -> None:
         ),
         (("eval", "tests", "--task", "qbabyai/danger"), ("tests", "no agent")),
         (("eval", "pyproject.toml", "--task", "qbabyai/danger"), ("pyproject.toml", "broken")),
-        (("watch", "expert", "--task", "qbabyai/danger"), ("no agent expert", "pretrained")),
+        (("watch", "nobody", "--task", "qbabyai/danger"), ("no agent nobody", "pretrained")),
         (("watch", "pretrained", "--task", "qbabyai/danger", "--gif", "a.png"), ("a.png", ".gif")),
         (("play", "qbabyai/dangre"), ("qbabyai/dangre", "did you mean qbabyai/danger")),
         (("play", "qbabyai/danger", "--seed", "-1"), ("--seed", "0")),

@@ -44,8 +44,17 @@ def test_a_game_of_ones_own_is_a_name_like_any_other(kept: Bank, monkeypatch: py
     registry.register(task)
     assert registry.task_names()[-1] == "mine/stew"
     assert make("mine/stew") == QTextWorld(task, kept)
+    registry.register(task)  # a module may be imported twice
     with pytest.raises(ValueError, match="registered already"):
-        registry.register(task)
+        registry.register(Task("mine/stew", ingredients=2))
+
+
+@pytest.mark.parametrize(
+    ("short", "name"),
+    [("danger", "qbabyai/danger"), ("take-1", "qtextworld/take-1"), ("released/danger", "released/danger")],
+)
+def test_the_world_can_be_left_out_of_a_name(short: str, name: str) -> None:
+    assert registry.task_named(short) == name
 
 
 @pytest.mark.usefixtures("kept")

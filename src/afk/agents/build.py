@@ -13,6 +13,7 @@ from afk.agents.text_reader import TextReader
 from afk.agents.variants import Variant
 from afk.envs.core import Environment
 from afk.envs.qbabyai.world.cells import ACTIONS
+from afk.plugins import load_plugins
 
 # Makes a network from the equipment, the size, the environment, the algorithm's settings and a key.
 Builder = Callable[[Variant, Size, Environment[Any], Any, jax.Array], Agent]
@@ -53,6 +54,7 @@ def register_network(world: str, name: str, build: Builder) -> None:
 
 def find_network(world: str, name: str) -> Builder:
     """The network of a name in a world; a ValueError if there is none."""
+    load_plugins()
     if (world, name) not in NETWORKS:
         known = ", ".join(each for where, each in NETWORKS if where == world)
         raise ValueError(f"{world} has no network {name!r}; it has {known}")

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
+from afk.plugins import load_plugins
+
 
 @dataclass(frozen=True)
 class Variant:
@@ -48,6 +50,7 @@ VARIANTS = {
 
 def find_variant(name: str) -> Variant:
     """The variant of that name; a ValueError that names the nearest ones if there is none."""
+    load_plugins()
     if name not in VARIANTS:
         near = get_close_matches(name, VARIANTS, n=1, cutoff=0.4)
         hint = f"did you mean {near[0]}?" if near else f"it is one of {', '.join(VARIANTS)}"

@@ -8,12 +8,13 @@ from typing import Annotated, Any
 import typer
 from rich.table import Column, Table
 
-from afk.cli.options import MOST, JsonOption, TaskOption, make_console
+from afk.cli.options import MOST, JsonOption, TaskOption, make_console, with_imports
 
 app = typer.Typer(help="Measure speed.", no_args_is_help=True)
 
 
 @app.command(name="env")
+@with_imports
 def bench_env(
     task: Annotated[
         list[str] | None, typer.Option("--task", help="A task's name or letters; may be given again.")
@@ -64,6 +65,7 @@ def bench_env(
 
 
 @app.command(name="train")
+@with_imports
 def bench_train(
     task: TaskOption = "qbabyai/object-in-box",
     agent: Annotated[str, typer.Option(help="The variant.")] = "afk",
@@ -96,6 +98,7 @@ def bench_train(
 
 
 @app.command(name="all")
+@with_imports
 def bench_everything(
     task: Annotated[
         list[str] | None, typer.Option("--task", help="A task's name or letters; may be given again.")

@@ -10,6 +10,7 @@ from afk.cli import bench, textworld
 from afk.cli.demo import demo
 from afk.cli.evaluate import evaluate
 from afk.cli.interrupts import leave_at_once
+from afk.cli.options import with_imports
 from afk.cli.play import play
 from afk.cli.reproduce import reproduce
 from afk.cli.sweep import sweep
@@ -26,8 +27,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for command in (tasks, play, train, watch, demo, reproduce, view, sweep):
-    app.command()(command)
-app.command(name="eval")(evaluate)
+    app.command()(with_imports(command))
+app.command(name="eval")(with_imports(evaluate))
 app.add_typer(bench.app, name="bench")
 app.add_typer(textworld.app, name="textworld")
 

@@ -1,7 +1,10 @@
 """What commands share: options, the console, and how numbers of steps are read."""
 
 import sys
-from typing import Annotated
+from collections.abc import Callable
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -21,6 +24,33 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for progra
 SeedOption = Annotated[
     int, typer.Option("--seed", min=0, max=2**32 - 1, help="What the levels are drawn with.")
 ]
+
+ImportOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--import",
+        metavar="MODULE",
+        help="A module of yours that registers tasks, agents or algorithms; may be given again.",
+    ),
+]
+
+
+def with_imports(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with `ImportOption`: modules are imported before it does anything."""
+
+    @wraps(command)
+    def run(*arguments: Any, modules: list[str] | None = None, **options: Any) -> None:
+        from afk.plugins import add_modules
+
+        add_modules(modules or [])
+        command(*arguments, **options)
+
+    own = signature(command, eval_str=True)
+    option = Parameter("modules", Parameter.KEYWORD_ONLY, default=None, annotation=ImportOption)
+    parameters = [*own.parameters.values(), option]
+    run.__signature__ = own.replace(parameters=parameters)  # pyright: ignore[reportAttributeAccessIssue]
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    return run
 
 
 def make_console() -> Console:

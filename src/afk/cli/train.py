@@ -24,6 +24,10 @@ def train(
     agent: Annotated[
         str | None, typer.Option(help="The variant: afk, query, no-query, afk-plus, ...", show_default="afk")
     ] = None,
+    algorithm: Annotated[
+        str | None,
+        typer.Option(help="Another algorithm, with its own settings; the preset says the rest."),
+    ] = None,
     preset: Annotated[
         str | None,
         typer.Option(
@@ -97,7 +101,13 @@ def train(
     from afk.training.progress import say_what_next
     from afk.training.trainer import check_start, start_run
 
-    options = {"preset": preset, "out": out, "agent": agent, "seeds": tuple(seed) if seed else None}
+    options = {
+        "preset": preset,
+        "out": out,
+        "agent": agent,
+        "algorithm": algorithm,
+        "seeds": tuple(seed) if seed else None,
+    }
     options |= {
         "steps": None if steps is None else count_steps("--steps", steps),
         "bonus": bonus,
@@ -147,7 +157,7 @@ def train(
 
 def _configure(tasks: list[str], given: dict[str, Any], devices: int | None) -> "Config":
     """The run that the command line asks for; a ValueError if there is none such."""
-    from afk.learning.algorithm import algorithm_of
+    from afk.learning.algorithm import algorithm_of, find_algorithm
     from afk.learning.devices import use_devices
     from afk.training.config import change
     from afk.training.presets import default_preset
@@ -156,6 +166,8 @@ def _configure(tasks: list[str], given: dict[str, Any], devices: int | None) -> 
     name = given["preset"] if "preset" in given else default_preset()
     named = ("agent", "seeds", "steps", "random_start_fraction", "hint_fraction", "n_gram", "alpha")
     fields = {key: given[key] for key in named if key in given}
+    if "algorithm" in given:
+        fields["settings"] = find_algorithm(given["algorithm"]).settings()
     config = find_preset(name, tasks, **fields)
     changes = {key: given[key] for key in ("bonus", "bonus_until", "potential_based_bonus") if key in given}
     unknown = [key for key in changes if not hasattr(config.settings, key)]

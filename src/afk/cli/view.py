@@ -29,6 +29,8 @@ def view(
     from afk.view.server import LOOPBACK, serve
 
     library = Library(runs, checkpoint)
+    for name, reason in library.left_out().items():
+        print(f"note: {name} is left out: {reason}", file=sys.stderr)
 
     def announce(address: str) -> None:
         if host not in LOOPBACK:

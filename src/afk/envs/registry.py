@@ -1,4 +1,4 @@
-"""Worlds and tasks by name, such as ``qbabyai/object-in-box`` or ``qtextworld/take-1``.
+"""Worlds and tasks by name, such as ``qbabyai/object-in-box`` or ``qtextworld/take-1``; ``take-1`` for short.
 
 The paper's letters name tasks of Q-BabyAI, too: ``CS`` is Object in Box + Danger, and ``released/CS`` is it
 in the edition that has the levels of the authors' released code.
@@ -15,6 +15,7 @@ from afk.envs.qbabyai.levels.tasks import Task as GridTask
 from afk.envs.qtextworld import registration as qtextworld
 from afk.envs.qtextworld.levels.tasks import Task as TextTask
 from afk.envs.world import World
+from afk.plugins import load_plugins
 
 Task: TypeAlias = GridTask | TextTask
 TaskT = TypeVar("TaskT")
@@ -51,17 +52,23 @@ def task_names() -> tuple[str, ...]:
 
 
 def find_task(name: str) -> Task:
-    """The task of a name or of letters; a ValueError that names the nearest ones if there is none."""
-    tasks, name = _tasks(), tasks_by_letters().get(name, name)
-    if name not in tasks:
+    """The task of a name, or of letters; a ValueError that names the nearest ones if there is none.
+
+    The world can be left out of a name: ``danger`` is ``qbabyai/danger``, the first of that name.
+    """
+    tasks = _tasks()
+    full = tasks_by_letters().get(name, name)
+    if full not in tasks:
+        full = next((each for each in tasks if each.partition("/")[2] == name), None)
+    if full is None:
         near = get_close_matches(name, tasks, n=3, cutoff=0.4)
-        hint = f"did you mean {' or '.join(near)}?" if near else "`afk tasks` lists them all"
-        raise ValueError(f"unknown task {name!r}; {hint}")
-    return tasks[name]
+        hint = f"did you mean {' or '.join(near)}?" if near else "`afk tasks` lists them all."
+        raise ValueError(f"unknown task {name!r}; {hint} A task of your own takes --import MODULE")
+    return tasks[full]
 
 
 def task_named(text: str) -> str:
-    """The name of a task that is given by its name or by its letters; a ValueError if there is none."""
+    """The name of a task that is given by its name, long or short, or by its letters."""
     return find_task(text).name
 
 
@@ -107,14 +114,17 @@ def _find_some(names: Sequence[str]) -> tuple[World, list[Any]]:
 
 
 def register(task: Any) -> None:
-    """Make a task of your own known by its name, for this process."""
+    """Make a task of your own known by its name, for this process; the same one again changes nothing."""
     world_of(task)
+    if _registered.get(task.name) == task:
+        return
     if task.name in (*_tasks(), *tasks_by_letters()):
         raise ValueError(f"a task named {task.name!r} is registered already")
     _registered[task.name] = task
 
 
 def _tasks() -> dict[str, Any]:
+    load_plugins()
     tasks = [task for world in WORLDS.values() for task in world.paper_tasks()]
     tasks += [task for world in WORLDS.values() for task in world.editions()]
     return {task.name: task for task in tasks} | _registered

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from afk.agents.variants import Variant
+from afk.plugins import load_plugins
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ def register_algorithm(algorithm: Algorithm) -> None:
 
 def algorithms() -> dict[str, Algorithm]:
     """All algorithms by name."""
+    load_plugins()
     return {each.name: each for each in _ours()} | _registered
 
 

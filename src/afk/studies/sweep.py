@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.live import Live
 
 from afk.files import keep_compiled_programs
+from afk.plugins import add_modules, named_modules
 from afk.studies.cluster import Resources, connect, take_share, work_through
 from afk.studies.record import (
     RunRecord,
@@ -67,7 +68,8 @@ def do_sweep(
                 connect(address, resources, console) as ray,
                 Live(console=console, auto_refresh=False, transient=True) as live,
             ):
-                tasks = {cell: (cell, run_folder(runs, cell), levels, resources) for cell in waiting}
+                modules = named_modules()
+                tasks = {cell: (cell, run_folder(runs, cell), levels, resources, modules) for cell in waiting}
                 for ended in work_through(ray, train_seed, tasks, resources, pause=_REFRESH):
                     if ended:
                         failures += _note(*ended, cells, runs, records, console)
@@ -75,10 +77,19 @@ def do_sweep(
     return failures
 
 
-def train_seed(cell: Config, folder: Path, levels: int, resources: Resources) -> str | None:
+def train_seed(
+    cell: Config, folder: Path, levels: int, resources: Resources, modules: Sequence[str] = ()
+) -> str | None:
     """What a worker does: train a run of one seed from where it stands, and leave its record in its folder.
 
     A process may still train it whose driver or whose machine was given up: that one is waited for.
+
+    Args:
+        cell: the run.
+        folder: of the run.
+        levels: fresh levels for each task in the end.
+        resources: what the worker was given.
+        modules: what registers tasks and agents that are not ours; see `afk.plugins`.
 
     Returns:
         What went wrong, in a line; None if nothing did.
@@ -86,6 +97,7 @@ def train_seed(cell: Config, folder: Path, levels: int, resources: Resources) ->
     take_share(resources)
     keep_compiled_programs()
     try:
+        add_modules(modules)
         console = Console(quiet=True)
         do_run(cell, folder, console=console, levels=levels, devices=resources.devices, wait=True)
     except (ValueError, OSError) as error:

@@ -49,7 +49,7 @@ def find_agent(name: str, tasks: tuple[str, ...], *, any_task: bool = False) -> 
     if not path.exists():
         raise ValueError(
             f"there is no agent {name}: say {PRETRAINED}, a run's folder or a checkpoint; "
-            "`afk eval` also takes expert and random"
+            "`afk eval` and `afk watch` also take expert and random"
         )
     agent = load_agent(_best(path) if path.is_dir() else path)
     if not any_task:

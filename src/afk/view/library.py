@@ -16,6 +16,7 @@ from afk.episodes.tracer import trace_episode
 from afk.learning.rollout import Play
 from afk.training import checkpoint
 from afk.training.build import play_by_plan
+from afk.training.config import Config
 from afk.training.evaluate import POLICIES
 from afk.training.pretrained import PRETRAINED, SHOWN, TrainedAgent, find_agent, load_agent, play_on
 from afk.training.pretrained import pretrained_tasks as list_pretrained
@@ -69,6 +70,8 @@ class Library:
             raise ValueError(
                 f"{chosen} is neither a checkpoint of an agent nor a run's folder that holds one"
             )
+        for path in {} if chosen is None else _checkpoints_at(chosen).values():
+            _check(path)
 
     def describe(self) -> dict[str, Any]:
         """All that there is to choose from, and what to open with."""
@@ -126,14 +129,34 @@ class Library:
         path = self._checkpoints()[source.agent]
         return self._agents.get((path, _written(path)), lambda: load_agent(path))
 
+    def left_out(self) -> dict[str, str]:
+        """Why some agents in the folder of runs cannot be watched, by name; modules may be missing."""
+        reasons: dict[str, str] = {}
+        for name, path in self._found().items():
+            try:
+                _check(path)
+            except ValueError as error:
+                reasons[name] = str(error)
+        return reasons
+
     def _checkpoints(self) -> dict[str, Path]:
         """The checkpoints that can be watched, by name."""
+        unknown = self.left_out()
+        return {name: path for name, path in self._found().items() if name not in unknown}
+
+    def _found(self) -> dict[str, Path]:
+        """The checkpoints that there are, by name."""
         folders = [] if self._runs is None or not self._runs.is_dir() else sorted(self._runs.iterdir())
         found: dict[str, Path] = {} if self._chosen is None else _checkpoints_at(self._chosen)
         for folder in folders:
             for name, path in _checkpoints_at(folder).items() if folder.is_dir() else ():
                 found.setdefault(name, path)
         return found
+
+
+def _check(path: Path) -> None:
+    """A ValueError if nobody here knows the tasks or the kind of an agent."""
+    Config.from_json(checkpoint.read_description(path).get("config", {}))
 
 
 def _written(path: Path) -> int:

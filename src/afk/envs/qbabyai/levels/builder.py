@@ -82,8 +82,11 @@ def sentence(*words: Word, length: int) -> jax.Array:
 
 
 def question_key(question: Question) -> jax.Array:
-    """A question as the (3,) int8 key of a fact."""
+    """A question as the (3,) int8 key of a fact; a ValueError if a word of it does not fit there."""
     classes = (VOCABULARY.functions, VOCABULARY.adjectives, VOCABULARY.nouns)
+    for word, words in zip(question, classes, strict=True):
+        if isinstance(word, str) and word not in (ANYTHING, *words):
+            raise ValueError(f"{word!r} does not fit in {question}; one of {', '.join(words)} does")
     return jnp.stack(
         [
             jnp.asarray(
