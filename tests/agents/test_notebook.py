@@ -14,7 +14,7 @@ from afk.envs.level_pool import Pool, draw_pool
 from afk.envs.qbabyai.world.state import State
 from afk.envs.qbabyai.world.words import MISSION_LENGTH, RESPONSE_LENGTH, SILENCE, UNKNOWN, VOCABULARY
 from afk.envs.registry import make
-from afk.knowledge.facts import NEVER, ask
+from afk.knowledge.facts import NEVER, ask, available
 from afk.language import Vocabulary
 
 from .notebook_reference import Note, ReferenceNotebook, clean
@@ -148,7 +148,7 @@ def test_good_answers_join_the_focus_and_noise_never_does(levels):
     @jax.vmap
     def ask_all(state: State) -> jax.Array:
         def answer(query: jax.Array) -> jax.Array:
-            return ask(state.facts, query, on_the_spot=jnp.bool_(True), unknown=jnp.asarray(UNKNOWN))[0]
+            return ask(available(state.facts, jnp.bool_(True)), query, unknown=jnp.asarray(UNKNOWN)).tokens
 
         return jax.vmap(answer)(state.level.good_queries)
 

@@ -12,6 +12,7 @@ import jax
 import numpy as np
 
 from afk.envs.core import Environment
+from afk.knowledge.source import Facts
 
 Vary = Callable[[Any, jax.Array], Any]  # a state and a key to the same level, varied
 
@@ -76,6 +77,7 @@ class World:
         text: the world in words.
         describe: a row about a task, for lists of tasks: what stands in it by column.
         editions: the paper's tasks with levels of another make.
+        facts: what is known in a state now, for sources on the host; None if they cannot be asked there.
     """
 
     name: str
@@ -91,3 +93,4 @@ class World:
     text: TextInterface
     describe: Callable[[Any], dict[str, Any]]
     editions: Callable[[], tuple[Any, ...]] = tuple
+    facts: Callable[[Any], Facts] | None = None

@@ -1,1 +1,1 @@
-"""Knowledge sources: what they know, and how they are asked."""
+"""Knowledge sources: what they know, how they are asked, and what an answer costs."""

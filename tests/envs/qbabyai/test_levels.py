@@ -15,7 +15,7 @@ from afk.envs.qbabyai.curriculum import hints
 from afk.envs.qbabyai.world.state import State
 from afk.envs.qbabyai.world.words import UNKNOWN as DONT_KNOW
 from afk.envs.qbabyai.world.words import VOCABULARY
-from afk.knowledge.facts import FactTable, ask
+from afk.knowledge.facts import FactTable, ask, available
 
 from ...agents.notebook_reference import ReferenceNotebook
 from .leaks import Categories, dependence, guesses, identities, looks, places, rivers_of
@@ -101,10 +101,10 @@ def test_good_queries_lead_to_the_target(levels: Levels) -> None:
 def is_known(facts: FactTable, queries: jax.Array, on_the_spot: jax.Array) -> jax.Array:
     """Whether (n, 3) queries get another answer than that nothing is known: (n,) bool."""
     unknown = jnp.asarray(DONT_KNOW)
-    answers, known = jax.vmap(lambda fact, query: ask(fact, query, on_the_spot=on_the_spot, unknown=unknown))(
+    replies = jax.vmap(lambda table, query: ask(available(table, on_the_spot), query, unknown=unknown))(
         facts, queries
     )
-    return known & (answers != unknown).any(-1)
+    return replies.is_told & (replies.tokens != unknown).any(-1)
 
 
 def test_the_oracle_answers_good_queries(levels: Levels) -> None:

@@ -21,7 +21,7 @@ from afk.envs.qbabyai.world.dynamics import follow
 from afk.envs.qbabyai.world.goals import UNLOCK
 from afk.envs.qbabyai.world.state import State, room_of
 from afk.envs.qbabyai.world.words import SILENCE
-from afk.knowledge.facts import UNUSED, ask
+from afk.knowledge.facts import UNUSED, ask, available
 
 Tree = TypeVar("Tree")
 _FAR = 64  # steps; what is further away is as good as this
@@ -75,8 +75,8 @@ def hints(env: Environment[Any], state: State) -> jax.Array:
     del env
 
     def answer(query: jax.Array) -> jax.Array:
-        answer, known = ask(state.facts, query, on_the_spot=jnp.bool_(True), unknown=jnp.asarray(SILENCE))
-        return jnp.where(known & (query[0] != UNUSED), answer, SILENCE)
+        reply = ask(available(state.facts, jnp.bool_(True)), query, unknown=jnp.asarray(SILENCE))
+        return jnp.where(reply.is_told & (query[0] != UNUSED), reply.tokens, SILENCE)
 
     return jax.vmap(answer)(state.level.good_queries)
 

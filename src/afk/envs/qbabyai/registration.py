@@ -20,6 +20,7 @@ from afk.envs.qbabyai.text import (
     read_action,
 )
 from afk.envs.qbabyai.world import cells
+from afk.envs.qbabyai.world.dynamics import known
 from afk.envs.qbabyai.world.state import State
 from afk.envs.qbabyai.world.words import VOCABULARY
 from afk.envs.world import Curriculum, TextInterface, World
@@ -91,4 +92,5 @@ QBABYAI = World(
         idle=(cells.ACT, cells.DONE, 0, 0, 0),
     ),
     describe=_describe,
+    facts=known,
 )

@@ -54,9 +54,8 @@ def hints(env: Environment[Any], state: State) -> jax.Array:
 
     def answer(slot: jax.Array, function: jax.Array) -> jax.Array:
         command = jnp.concatenate([function[None], jnp.asarray(words.NAME_WORDS)[game.things[slot]]])
-        named = oracle.find(game, command[1:])
         is_good = game.is_ingredient[slot] & ((function == words.WHERE) | game.prepares)
-        spans = oracle.answer(env.book, state, command, named) * is_good
+        spans = oracle.ask(env.book, state, command).tokens * is_good
         return text.say(env.book, spans, words.RESPONSE_LENGTH)
 
     functions = jnp.array([words.WHERE, words.HOW][: 1 + env.may_prepare])

@@ -10,6 +10,7 @@ from afk.envs.qtextworld.commands import describe_rules, possible_commands, read
 from afk.envs.qtextworld.environment import QTextWorld
 from afk.envs.qtextworld.levels.tasks import Task, paper_tasks
 from afk.envs.qtextworld.multitask import MultiTaskKitchen, is_alike
+from afk.envs.qtextworld.world import oracle
 from afk.envs.qtextworld.world.state import State
 from afk.envs.qtextworld.world.words import ORACLE, QUERIES
 from afk.envs.world import Curriculum, TextInterface, World
@@ -62,4 +63,5 @@ QTEXTWORLD = World(
         address=f"ask {ORACLE} ",
     ),
     describe=_describe,
+    facts=oracle.host_facts,
 )

@@ -15,13 +15,15 @@ from afk.envs.qbabyai.world.goals import GOALS, Situation
 from afk.envs.qbabyai.world.state import State, room_of
 from afk.envs.qbabyai.world.words import (
     COLOUR_ADJECTIVES,
+    REFUSAL,
     ROOM_TOKENS,
     SILENCE,
     UNKNOWN,
     VOCABULARY,
     WHERE,
 )
-from afk.knowledge.facts import EVERYWHERE, NEVER, FactTable, ask, matches
+from afk.knowledge.facts import EVERYWHERE, NEVER, FactTable, ask, available, host_facts, matches
+from afk.knowledge.source import Facts
 
 ROOM_WORD = 3  # where "COLOUR KIND in roomK" names the room
 _KIND_NOUNS = {
@@ -63,12 +65,24 @@ def step(state: State, action: jax.Array) -> tuple[State, Outcome]:
 
 def _ask(state: State, query: jax.Array, is_query: jax.Array) -> tuple[State, jax.Array]:
     """Look the query up, and keep count of good ones."""
-    beside = state.position + jnp.asarray(cells.DIRECTIONS)
-    is_locked = cells.kind_of(state.grid[beside[:, 1], beside[:, 0]]) == cells.LOCKED_DOOR
-    answer, known = ask(state.facts, query, on_the_spot=is_locked.any(), unknown=jnp.asarray(UNKNOWN))
-    good = matches(state.level.good_queries, query) & known & is_query
+    reply = ask(available(state.facts, is_at_lock(state)), query, unknown=jnp.asarray(UNKNOWN))
+    good = matches(state.level.good_queries, query) & reply.is_told & is_query
     state = replace(state, asked=state.asked | good, queries=state.queries + is_query)
-    return state, jnp.where(is_query, answer, SILENCE)
+    return state, jnp.where(is_query, reply.tokens, SILENCE)
+
+
+def is_at_lock(state: State) -> jax.Array:
+    """Whether facts can be had that are known next to a lock only: () bool."""
+    beside = state.position + jnp.asarray(cells.DIRECTIONS)
+    return (cells.kind_of(state.grid[beside[:, 1], beside[:, 0]]) == cells.LOCKED_DOOR).any()
+
+
+def known(state: State) -> Facts:
+    """What can be had now, for sources on the host."""
+    here = jax.device_get(available(state.facts, is_at_lock(state)))
+    return host_facts(
+        here, VOCABULARY, unknown=VOCABULARY.decode(UNKNOWN), refusal=VOCABULARY.decode(REFUSAL)
+    )
 
 
 def _act(state: State, action: jax.Array) -> tuple[State, jax.Array]:

@@ -44,7 +44,7 @@ def step(book: Book, state: State, command: jax.Array) -> tuple[State, Outcome]:
     acted, worked, failure = _act(state, function, named)
     spoken = jnp.asarray(book.feedback)[jnp.where(worked, function, words.INVALID)]
     feedback = jnp.zeros((4, 2), jnp.int32).at[0].set(spoken)
-    feedback = jnp.where(is_query, oracle.answer(book, state, command, named), feedback)
+    feedback = jnp.where(is_query, oracle.ask(book, state, command).tokens, feedback)
 
     game = acted.game
     is_ready = (acted.place == held(game)) & (acted.cut == game.cut) & (acted.cooking == game.cooking)

@@ -1,17 +1,22 @@
-"""Charlie, the oracle: where things are and how they are prepared (paper, appendix A.2).
-
-He does not know the task: he answers for distractors and furniture as well, and for what is not there.
-"""
+"""What Charlie knows of a game, and what his answers are made of; `knowledge.kitchen` has how he answers."""
 
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from afk.envs.qtextworld.world import words
-from afk.envs.qtextworld.world.state import Game, State, floor, held
+from afk.envs.qtextworld.world.state import UNUSED, Game, State
 from afk.envs.qtextworld.world.text import Book
-from afk.envs.qtextworld.world.things import PIECES, THINGS
+from afk.envs.qtextworld.world.things import COOKINGS, PIECES, THINGS
+from afk.knowledge import kitchen, source
+from afk.knowledge.facts import Reply
+from afk.knowledge.kitchen import Kitchen, Phrases
+from afk.language import NONE
+
+_ROOM = len(PIECES)  # where the floor and the furniture itself are
+_ON_YOU = len(PIECES) + 1
 
 
 class Named(NamedTuple):
@@ -32,36 +37,85 @@ def find(game: Game, name: jax.Array) -> Named:
     return Named((game.things == entity) & (entity >= 0), game.pieces == entity - len(THINGS))
 
 
-def answer(book: Book, state: State, query: jax.Array, named: Named) -> jax.Array:
-    """What Charlie says to *where* or *how*: (4, 2) int32 spans, the words of the query in the middle.
-
-    Args:
-        book: what can be said.
-        state: where things stand.
-        query: (3,) int, ``<func, adj, noun>``.
-        named: what adjective and noun name.
-    """
+def known(state: State) -> Kitchen:
+    """What Charlie knows now: of the slots of things, then of those of furniture."""
     game = state.game
-    function, adjective, noun = query
-    is_thing, exists = named.things.any(), named.things.any() | named.pieces.any()
-
-    def of_thing(values: jax.Array) -> jax.Array:
-        return jnp.where(named.things, values, 0).sum()
-
-    place = of_thing(state.place)
-    is_held = is_thing & (place == held(game))
-    # The floor and the furniture itself are in the room.
-    in_room = named.pieces.any() | (place == floor(game))
-    piece = jnp.where(in_room, len(PIECES), game.pieces[jnp.minimum(place, floor(game) - 1)])
-    where = jnp.where(is_held, book.on_you, jnp.where(exists, jnp.asarray(book.places)[piece], book.absent))
-    where_head = jnp.where(is_held, words.YOU_HAVE, jnp.where(exists, words.THE, words.NOWHERE_HERE))
-
+    pieces = game.pieces.astype(jnp.int32)
+    # A place is a piece of furniture, the floor, or the player's hands.
+    endings = jnp.concatenate([pieces, jnp.array([_ROOM, _ON_YOU])])
     # What is no ingredient needs to be as it is.
-    cut = of_thing(jnp.where(game.is_ingredient, game.cut, state.cut))
-    cooking = of_thing(jnp.where(game.is_ingredient, game.cooking, state.cooking))
-    how = jnp.where(exists, jnp.asarray(book.recipes)[cut, cooking], book.cannot)
+    cut = jnp.where(game.is_ingredient, game.cut, state.cut).astype(jnp.int32)
+    cooking = jnp.where(game.is_ingredient, game.cooking, state.cooking).astype(jnp.int32)
+    return Kitchen(
+        entities=jnp.concatenate([game.things.astype(jnp.int32), pieces + len(THINGS)]),
+        places=jnp.concatenate([endings[jnp.maximum(state.place, 0)], jnp.full_like(pieces, _ROOM)]),
+        recipes=jnp.concatenate([cut * len(COOKINGS) + cooking, jnp.zeros_like(pieces)]),
+    )
 
-    asks_where = function == words.WHERE
-    head = jnp.asarray(book.heads)[jnp.where(asks_where, where_head, words.THE)]
-    tail = jnp.where(asks_where, where, how)
-    return jnp.stack([head, jnp.asarray(book.adjectives)[adjective], jnp.asarray(book.nouns)[noun], tail])
+
+def phrases(book: Book) -> Phrases:
+    """What Charlie's answers are made of."""
+    heads = [words.THE] * (_ROOM + 1) + [words.YOU_HAVE, words.NOWHERE_HERE]
+    return Phrases(
+        entities=words.ENTITIES,
+        heads=book.heads[heads],
+        adjectives=book.adjectives,
+        nouns=book.nouns,
+        places=np.concatenate([book.places, [book.on_you, book.absent]]),
+        recipes=np.concatenate([book.recipes.reshape(-1, 2), [book.cannot]]),
+    )
+
+
+def ask(book: Book, state: State, query: jax.Array) -> Reply:
+    """What Charlie says to *where* or *how*, (3,) int ``<func, adj, noun>`` of the world's words."""
+    function = jnp.where(query[0] == words.WHERE, kitchen.WHERE, kitchen.HOW)
+    return kitchen.ask(known(state), jnp.stack([function, *query[1:]]), phrases=phrases(book))
+
+
+def host_facts(state: State) -> source.Facts:
+    """What Charlie knows now, for sources on the host."""
+    facts = jax.device_get(known(state))
+    names = [*(thing.words for thing in THINGS), *((NONE, piece.name) for piece in PIECES)]
+    there = [(slot, int(entity)) for slot, entity in enumerate(facts.entities) if entity != UNUSED]
+    where = [
+        source.Fact(("where", *names[entity]), _say_where(names[entity], int(facts.places[slot])), slot)
+        for slot, entity in there
+    ]
+    how = [
+        source.Fact(
+            ("how", *names[entity]),
+            f"{_name(words.HEADS[words.THE], names[entity])} "
+            f"{words.recipe_tail(*divmod(int(facts.recipes[slot]), len(COOKINGS)))}",
+            slot + len(facts.entities),
+        )
+        for slot, entity in there
+    ]
+    return source.Facts(
+        rows=(*where, *how),
+        functions=words.QUERIES,
+        adjectives=words.ADJECTIVES,
+        nouns=words.NOUNS,
+        unknown=_say_unknown,
+        refusal=words.REFUSAL,
+    )
+
+
+def _name(head: str, name: tuple[str, str]) -> str:
+    """How an answer begins: ``The red apple``."""
+    adjective, noun = name
+    return " ".join([head, noun] if adjective == NONE else [head, adjective, noun])
+
+
+def _say_where(name: tuple[str, str], place: int) -> str:
+    """Where something is, by a number of `Kitchen.places`."""
+    if place == _ON_YOU:
+        return f"{_name(words.HEADS[words.YOU_HAVE], name)} {words.HELD}"
+    return f"{_name(words.HEADS[words.THE], name)} {words.place_tail(None if place == _ROOM else place)}"
+
+
+def _say_unknown(question: source.Words) -> str:
+    """What Charlie says of what is not there."""
+    function, *name = question
+    if function == "where":
+        return f"{_name(words.HEADS[words.NOWHERE_HERE], (name[0], name[1]))} {words.ABSENT}"
+    return f"{_name(words.HEADS[words.THE], (name[0], name[1]))} {words.CANNOT}"

@@ -63,6 +63,7 @@ INVALID = len(FEEDBACK) - 1
 HEADS = ("The", "You have the", "You won't find any")
 THE, YOU_HAVE, NOWHERE_HERE = range(3)
 HELD, ABSENT, CANNOT = "on you.", "in here.", "cannot be cut nor cooked."
+REFUSAL = "You cannot know."  # of words that every vocabulary has
 
 
 def place_tail(piece: int | None) -> str:

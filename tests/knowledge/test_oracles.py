@@ -1,0 +1,116 @@
+"""Every question gets the same answer on the device and on the host, in both worlds."""
+
+from dataclasses import replace
+from functools import partial
+from itertools import product
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from afk.envs.core import Environment
+from afk.envs.qbabyai.world import dynamics
+from afk.envs.qbabyai.world.words import UNKNOWN
+from afk.envs.qtextworld.world import oracle, text, words
+from afk.envs.qtextworld.world.state import State as Game
+from afk.envs.qtextworld.world.state import held
+from afk.envs.registry import make, world_of
+from afk.knowledge.facts import Reply, ask, available
+from afk.knowledge.oracle import Oracle
+from afk.knowledge.source import KINDS
+
+from ..small_games import small_game
+
+
+def host_replies(env: Environment[Any], state: Any, queries: np.ndarray) -> list[tuple[str, str, int]]:
+    """Text, kind and fact of the answer to every (n, 3) query, by the oracle on the host."""
+    known = world_of(env).facts
+    assert known is not None
+    facts = known(state)
+    session = Oracle().open(facts, seed=0)
+    asked = [
+        " ".join((facts.functions[query[0]], facts.adjectives[query[1]], facts.nouns[query[2]]))
+        for query in queries
+    ]
+    return [(found.text, found.kind, (*found.facts, -1)[0]) for found in session.ask(asked)]
+
+
+def draw(env: Environment[Any], seed: int) -> Any:
+    """One sound level."""
+    return jax.tree.map(lambda leaf: leaf[0], env.draw_many(jax.random.key(seed), 1))
+
+
+def every_query(*sizes: int) -> np.ndarray:
+    return np.array(list(product(*map(range, sizes))), np.int32)
+
+
+def in_words(decode: Any, reply: Reply) -> list[tuple[str, str, int]]:
+    tokens, kinds, facts = jax.device_get((reply.tokens, reply.kind, reply.fact))
+    return [
+        (decode(row), KINDS[kind], int(fact)) for row, kind, fact in zip(tokens, kinds, facts, strict=True)
+    ]
+
+
+@jax.jit
+def ask_table(state: Any, queries: jax.Array) -> Reply:
+    here = available(state.facts, dynamics.is_at_lock(state))
+    return jax.vmap(lambda query: ask(here, query, unknown=jnp.asarray(UNKNOWN)))(queries)
+
+
+@pytest.mark.parametrize(
+    "task", ["SH", *(pytest.param(task, marks=pytest.mark.slow) for task in ("C", "CSDH"))]
+)
+def test_the_oracle_says_the_same_on_device_and_host(task: str) -> None:
+    env = make(task)
+    queries, decode = every_query(*env.action_sizes[2:]), env.vocabulary.decode
+    assert len(queries) == 1056
+    for level in range(3):
+        state = draw(env, level)
+        if level == 2 and task != "C":  # somewhere else, next to a lock
+            locks = np.argwhere(np.asarray(state.grid) >> 3 == 12)
+            spot = jnp.asarray(locks[0][::-1] - np.array([0, 1]), jnp.int32)
+            state = replace(state, position=spot)
+            assert dynamics.is_at_lock(state)
+        said = in_words(decode, ask_table(state, jnp.asarray(queries)))
+        assert said == host_replies(env, state, queries)
+        assert {kind for _, kind, _ in said} == {"told", "unknown"}
+
+
+@partial(jax.jit, static_argnums=0)
+def ask_charlie(env: Any, state: Game, queries: jax.Array) -> Reply:
+    def answer(query: jax.Array) -> Reply:
+        reply = oracle.ask(env.book, state, query + jnp.array([words.WHERE, 0, 0]))
+        return Reply(text.say(env.book, reply.tokens, words.RESPONSE_LENGTH), reply.kind, reply.fact)
+
+    return jax.vmap(answer)(queries)
+
+
+def test_charlie_says_the_same_on_device_and_host() -> None:
+    env = small_game(ingredients=3)
+    queries = every_query(len(words.QUERIES), len(words.ADJECTIVES), len(words.NOUNS))
+
+    def as_tokens(answer: str) -> str:
+        return env.vocabulary.decode(env.vocabulary.encode(answer, words.RESPONSE_LENGTH))
+
+    for level in range(2):
+        state = draw(env, level)
+        if level:  # the first thing is in the player's hands
+            place = state.place.at[0].set(jnp.int8(held(state.game)))
+            state = replace(state, place=place)
+        said = in_words(env.vocabulary.decode, ask_charlie(env, state, jnp.asarray(queries)))
+        told = [(as_tokens(answer), kind, row) for answer, kind, row in host_replies(env, state, queries)]
+        assert said == told
+        assert {kind for _, kind, _ in said} == {"told", "unknown"}
+
+
+def test_what_is_not_understood_is_not_guessed() -> None:
+    env = small_game()
+    state = draw(env, 0)
+    known = world_of(env).facts
+    assert known is not None
+    session = Oracle().open(known(state), seed=0)
+    (answer,) = session.ask(["sing me a song of the red apple"])
+    assert (answer.kind, answer.facts) == ("unknown", ()) and "understand" in answer.text
+    assert session.ask([]) == []
