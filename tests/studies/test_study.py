@@ -1,9 +1,12 @@
 """Runs and studies that are trained, in toy size: what has a record is not trained again."""
 
+import os
 import shutil
-from collections.abc import Sequence
+import signal
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -12,11 +15,12 @@ from afk.cli.main import app
 from afk.studies import study
 from afk.studies.record import RunRecord, find_record, read_record
 from afk.studies.study import RECORD, do_run, do_study, finish_run, run_folder
+from afk.training import progress
 from afk.training.config import Config, read_config
-from afk.training.log import read_log
+from afk.training.log import Row, read_log
 from afk.training.trainer import start_run
 
-from ..training.tiny_run import TINY, add_tiny_preset
+from ..training.tiny_run import TINY, add_tiny_preset, log_row
 
 RUN = replace(TINY, steps=2 * 160, preset="tiny", tasks=("S",))
 UNSEEN = "qbabyai/open-door"
@@ -161,6 +165,22 @@ def test_a_run_that_is_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.Monke
     assert do(tmp_path, replace(RUN, seeds=(42, 24))) == []
     assert len(read_log(folder)) == 2, "it went on where it was"
     assert {each.seed for each in record_of(tmp_path).seeds} == {24, 42}
+
+
+def test_who_is_told_to_stop_as_a_run_ends_does_not_begin_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def train(folder: Path, **options: Any) -> Iterator[list[Row]]:
+        begun.append(folder)
+        os.kill(os.getpid(), signal.SIGINT)  # as the last line of the log is written
+        measures = dict.fromkeys(("success", "steps", "queries"), 0.5)
+        yield [log_row(updates=RUN.updates, steps=RUN.steps, training=measures)]
+
+    begun: list[Path] = []
+    monkeypatch.setattr(progress, "train", train)
+    with pytest.raises(KeyboardInterrupt):
+        do(tmp_path, RUN, replace(RUN, seeds=(7,)))
+    assert begun == [run_folder(tmp_path / "runs", RUN)]
 
 
 def test_what_cannot_be_trained_does_not_keep_others_from_it(place: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from afk.files import write_json
 from afk.training import checkpoint, trainer
-from afk.training.config import Config
+from afk.training.config import Config, read_config
 from afk.training.keeping import (
     check_finite,
     check_state,
@@ -157,6 +157,22 @@ def test_a_new_run_that_fails_at_once_does_not_block_its_folder(
     with pytest.raises(ValueError), free_if_untrained(folder, new=False):
         next(train(folder))
     assert (folder / "config.json").exists(), "a run that was there stays"
+
+
+def test_a_run_that_was_killed_before_its_first_state_can_be_started_again(
+    learner: Learner, tmp_path: Path
+) -> None:
+    start_run(TINY, tmp_path)
+    start_run(TINY, tmp_path)
+    append_log(tmp_path, [row := log_row(updates=TINY.log_every)])
+    keep_agents(tmp_path, TINY, learner, [], [row])
+    start_run(replace(TINY, preset="called"), tmp_path)
+    assert read_config(tmp_path).preset == "called"
+    with pytest.raises(ValueError, match=r"holds another run: steps is 960, not 7; choose .* --resume "):
+        start_run(replace(TINY, steps=7), tmp_path)
+    append_log(tmp_path, [log_row(updates=TINY.log_every + 1)])
+    with pytest.raises(ValueError, match="state.safetensors is lost"):
+        start_run(TINY, tmp_path)
 
 
 def test_what_is_left_of_a_kill_does_not_block_a_folder(tmp_path: Path) -> None:

@@ -148,8 +148,10 @@ def test_agents_for_other_tasks_and_files_that_are_none_are_refused(finished: Pa
 
 def test_a_folder_that_holds_something_is_refused_and_left_alone(finished: Path, tmp_path: Path) -> None:
     before = {path.name: path.stat().st_mtime_ns for path in finished.iterdir()}
-    with pytest.raises(ValueError, match="holds a run already"):
+    with pytest.raises(ValueError, match=r"holds this run already; .* by afk train --resume "):
         start_run(TINY, finished)
+    with pytest.raises(ValueError, match=r"holds another run: levels is 32, not 16; .* --resume "):
+        start_run(replace(TINY, levels=16), finished)
     assert {path.name: path.stat().st_mtime_ns for path in finished.iterdir()} == before
     (tmp_path / "letter.txt").write_text("dear")
     for path in (tmp_path, tmp_path / "letter.txt"):

@@ -32,7 +32,8 @@ def train_with_bar(
         until: the success in an evaluation at which it stops before the end.
 
     Returns:
-        Whether it was trained as long as it should be.
+        Whether it was trained as long as it should be and nobody pressed Ctrl-C, be it at the very end: who
+        has more to do is not to begin with it.
     """
     config = read_config(folder)
     total = config.updates * config.settings.steps_per_update
@@ -51,8 +52,8 @@ def train_with_bar(
                 if until is not None and min(_success(row) for row in rows) >= until:
                     return True
                 if interrupted():
-                    return rows[0]["updates"] >= config.updates
-    return True
+                    return False
+    return not interrupted()
 
 
 def say_what_next(folder: Path, console: Console, *, finished: bool) -> None:

@@ -16,6 +16,7 @@ Killed at any moment, a run goes on from its last state, and ends with the same 
 """
 
 import math
+import shlex
 import time
 from collections.abc import Generator
 from dataclasses import replace
@@ -32,7 +33,7 @@ from afk.learning.algorithm import algorithm_of
 from afk.learning.devices import place, use_devices
 from afk.training import checkpoint
 from afk.training.build import agent_shape, make_agent, play_of, schedules_of
-from afk.training.config import Config, read_config
+from afk.training.config import Config, read_config, run_difference
 from afk.training.evaluate import compile_play, play_agents, summarise, summarise_by_task
 from afk.training.keeping import FIRST, STATE, check_finite, check_state, keep_agents, save_state
 from afk.training.levels import (
@@ -56,9 +57,7 @@ _SAVE_SECONDS = (
 
 def check_start(config: Config, folder: Path, first: Agent | None = None) -> None:
     """Whether `start_run` can make a run; a ValueError if not, and nothing is written either way."""
-    if folder.exists() and not (folder.is_dir() and all(map(_is_harmless, folder.iterdir()))):
-        held = "holds a run already" if (folder / "config.json").is_file() else "is not an empty folder"
-        raise ValueError(f"{folder} {held}; choose another, or go on with a run that is there by --resume")
+    _check_free(_begin_with(config, first), folder)
     shape = agent_shape(config)  # what has no world or no network is refused here
     actions = play_of(config).env.action_sizes
     for task in config.held_out:
@@ -66,6 +65,29 @@ def check_start(config: Config, folder: Path, first: Agent | None = None) -> Non
             raise ValueError(f"{config.tasks[0]} has other actions than {task}: its agent cannot play it")
     if first is not None and checkpoint.shapes(first) != checkpoint.shapes(shape):
         raise ValueError(f"the agent to begin with has another network than {config.agent} has here")
+
+
+def _begin_with(config: Config, first: Agent | None) -> Config:
+    """A run that begins with an agent, if there is one."""
+    return config if first is None else replace(config, initial_agent=checkpoint.digest(first))
+
+
+def _check_free(config: Config, folder: Path) -> None:
+    """A ValueError unless a run can be made in a folder: nothing may be lost with what is there."""
+    if not folder.exists() or (folder.is_dir() and all(map(_is_harmless, folder.iterdir()))):
+        return
+    if not (folder / "config.json").is_file():
+        raise ValueError(f"{folder} is not an empty folder; choose another")
+    if difference := run_difference(config, read_config(folder)):
+        held = f"another run: {difference}"
+    elif (folder / "record.json").exists() or check_state(folder, config, read_log(folder)):
+        held = "this run already"
+    else:  # it was killed before its first state
+        return
+    raise ValueError(
+        f"{folder} holds {held}; choose another folder, or go on with what is there by "
+        f"afk train --resume {shlex.quote(str(folder))}"
+    )
 
 
 def _is_harmless(path: Path) -> bool:
@@ -78,14 +100,14 @@ def start_run(config: Config, folder: Path, first: Agent | None = None) -> None:
 
     Args:
         config: the run.
-        folder: where nothing is yet.
+        folder: where nothing is yet, or where this very run was killed before its first state.
         first: an agent to begin with, such as one that was trained on other tasks; it must have the same
             network. Every seed begins with a new one otherwise.
     """
     check_start(config, folder, first)
     remove_remains(folder)
+    config = _begin_with(config, first)
     if first is not None:
-        config = replace(config, initial_agent=checkpoint.digest(first))
         checkpoint.save(folder / FIRST, first, checkpoint.describe(config))
     write_json(folder / "config.json", config.to_json())
 
