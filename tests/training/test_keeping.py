@@ -171,7 +171,7 @@ def test_a_run_that_was_killed_before_its_first_state_can_be_started_again(
     with pytest.raises(ValueError, match=r"holds another run: steps is 960, not 7; choose .* --resume "):
         start_run(replace(TINY, steps=7), tmp_path)
     append_log(tmp_path, [log_row(updates=TINY.log_every + 1)])
-    with pytest.raises(ValueError, match="state.safetensors is lost"):
+    with pytest.raises(ValueError, match=r"state\.safetensors is lost"):
         start_run(TINY, tmp_path)
 
 
