@@ -28,6 +28,10 @@ from afk.learning.rollout import (
 from afk.learning.schedules import Schedules
 from afk.learning.sequences import Sequences, cut_sequences
 
+# Far beyond any sound update: what is drawn in float32 had a probability of e^-20 at least, head by head.
+# From e^88 on a ratio is infinite, and its gradient infinity times zero.
+_LARGEST_LOG_RATIO = 20.0
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -237,7 +241,7 @@ def loss(
         output, experience.action, pays_for_asking=settings.entropy_pays_for_asking
     )
     log_ratio = evaluation.log_probability - experience.log_probability
-    ratio = jnp.exp(log_ratio)
+    ratio = jnp.exp(jnp.minimum(log_ratio, _LARGEST_LOG_RATIO))
     if settings.normalise_advantages:
         # Before the first successes advantages are little but noise; blown up, it would drown the entropy.
         deviation = jnp.maximum(advantage.std(), settings.advantage_floor)

@@ -1,5 +1,7 @@
 """Heads: the switch, the physical action, and a query's three words; distributions over each."""
 
+import math
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -64,7 +66,7 @@ class Pointer(eqx.Module):
             size: how many words the class has.
 
         Returns:
-            (n, size) float32, minus infinity for words that are not read.
+            (n, size) float32, minus infinity for words that are not read; if none is, all are as likely.
         """
         query = h_x @ self.query
         # q k^T = (q W_k^T) h_w^T: to project the one query is cheaper than to project every word.
@@ -78,7 +80,9 @@ class Pointer(eqx.Module):
         # Repeated words add up: pi(w) = sum_i e_i I[d(i) = w].
         spelled = jax.nn.one_hot(words, size) * legal[..., None]
         probabilities = jnp.einsum("nw,nws->ns", attention, spelled)
-        return jnp.where(spelled.any(1), jnp.log(jnp.maximum(probabilities, _TINY)), -jnp.inf)
+        known = jnp.where(spelled.any(1), jnp.log(jnp.maximum(probabilities, _TINY)), -jnp.inf)
+        # A word that is drawn from nothing would have a ratio of nothing to nothing in the loss.
+        return jnp.where(legal.any(1, keepdims=True), known, -math.log(size))
 
 
 def log_probability(logits: jax.Array, choice: jax.Array) -> jax.Array:
