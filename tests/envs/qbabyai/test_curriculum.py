@@ -87,6 +87,20 @@ def test_starts_are_often_near_the_target_and_sometimes_far() -> None:
     assert (steps_away(after) >= 8).mean() > 0.1
 
 
+def test_where_there_is_danger_any_safe_cell_is_as_likely() -> None:
+    _, after = varied(random_start, "qbabyai/danger")
+    rows, columns = np.indices(after.grid.shape[1:])
+    free = np.isin(after.grid >> 3, (cells.EMPTY_KIND, cells.TILE))
+    free &= after.grid != cells.TILE * 8 + after.level.danger[:, None, None]
+    target = (after.grid == after.level.target[:, None, None]).reshape(LEVELS, -1).argmax(1)
+    away = abs(rows - (target // columns.shape[1])[:, None, None])
+    away += abs(columns - (target % columns.shape[1])[:, None, None])
+    expected = (away * free).sum((1, 2)) / free.sum((1, 2))
+    x, y = after.position.T
+    found = away[np.arange(LEVELS), y, x]
+    assert found.mean() == pytest.approx(expected.mean(), rel=0.05)
+
+
 def test_a_fraction_of_the_levels_starts_at_random() -> None:
     before, after = varied(random_start, "qbabyai/danger", 0.25)
     assert 0.15 < has_moved(before, after).mean() < 0.3

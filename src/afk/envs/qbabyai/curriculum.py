@@ -96,6 +96,8 @@ def _draw_place(state: State, aim: jax.Array, key: jax.Array) -> jax.Array:
 
     _, distance = jax.lax.fori_loop(0, _FAR, walk, (aim, jnp.zeros(aim.shape, jnp.int32)))
     reach = 2.0 ** jax.random.uniform(reach_key, maxval=5.0)
+    # Near the goal the danger need not be known: where there is some, any safe cell is as likely.
+    reach = jnp.where(state.level.danger >= 0, jnp.inf, reach)
     score = jax.random.gumbel(cell_key, aim.shape) - distance / reach
     y, x = jnp.divmod(jnp.argmax(jnp.where(free, score, -jnp.inf)), aim.shape[1])
     return jnp.stack([x, y]).astype(jnp.int32)

@@ -26,8 +26,9 @@ class Released:
         things: where the things stand that could be the target.
         keys: where the keys of the lock lie.
         doors: a cell for each door of the plan; ``middle`` of each wall, or ``anywhere`` in it.
-        locks: the numbers of the doors that are locked; ``swapped`` locks all doors of the room that the
-            target's would be if rows were columns, which is another room off the diagonal.
+        locks: the numbers of the doors that are locked; ``beside`` locks all doors of the room that one comes
+            to by dividing the target's cell by the size of a room, walls counted twice: the next room where
+            the target stands on the first line behind a wall of the last row or column.
         door_colour: of every door; drawn for each if it is None.
         rivers: how those of each room can be crossed; nothing if there are none.
         clauses: what stands in the place of clauses of our edition.
@@ -40,7 +41,7 @@ class Released:
     things: tuple[Place, ...] = ()
     keys: tuple[Place, ...] = ()
     doors: tuple[tuple[int, int], ...] | Literal["middle", "anywhere"] = "anywhere"
-    locks: tuple[int, ...] | Literal["swapped"] = ()
+    locks: tuple[int, ...] | Literal["beside"] = ()
     door_colour: int | None = None
     rivers: tuple[Rivers, ...] = ()
     clauses: tuple[Clause, ...] = ()
@@ -103,7 +104,7 @@ RELEASED: dict[str, Released] = {
         agent="any",
         things=("any", "any", "any"),
         keys=("home", "home"),
-        locks="swapped",
+        locks="beside",
         clauses=(GoToFavorite(), _TWO_KEYS),
         unlocking_pays=True,
     ),
@@ -124,7 +125,7 @@ RELEASED: dict[str, Released] = {
         agent="any",
         things=("away", "away"),
         keys=("home", "home"),
-        locks="swapped",
+        locks="beside",
         clauses=(_TWO_KEYS,),
         boxes_passable=True,
     ),
@@ -144,7 +145,7 @@ RELEASED: dict[str, Released] = {
         things=("away", "away"),
         keys=("home", "home"),
         doors="middle",
-        locks="swapped",
+        locks="beside",
         rivers=("there and back",) * 9,
         clauses=(_TWO_KEYS,),
         boxes_passable=True,

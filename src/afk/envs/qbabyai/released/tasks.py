@@ -148,12 +148,12 @@ def _locked_doors(made_of: Released, builder: LevelBuilder) -> jax.Array:
     """Which doors are locked, now that the target is known: (doors,) bool."""
     plan, layout = made_of.plan, builder.layout
     joined = np.array(plan.doors).reshape(-1, 2)
-    if made_of.locks != "swapped":
+    if made_of.locks != "beside":
         return jnp.asarray(np.isin(np.arange(len(joined)), made_of.locks))
     codes = builder.grid[layout.things[:, 0], layout.things[:, 1]]
     target = layout.things[jnp.argmax(codes == builder.rules["target"])]
-    row, column = target // (plan.room_size - 1)
-    return (jnp.asarray(joined) == column * plan.columns + row).any(-1)
+    row, column = target // plan.room_size
+    return (jnp.asarray(joined) == row * plan.columns + column).any(-1)
 
 
 def _flood(made_of: Released, builder: LevelBuilder, key: jax.Array) -> jax.Array:
