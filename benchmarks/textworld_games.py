@@ -23,7 +23,7 @@ from afk.envs.qtextworld.environment import QTextWorld
 from afk.envs.qtextworld.levels.maker import export_games, make_game
 from afk.envs.qtextworld.levels.tasks import Task, paper_tasks
 from afk.envs.qtextworld.world import words
-from afk.envs.qtextworld.world.state import State, can_be_seen, has_knife, held
+from afk.envs.qtextworld.world.state import State, can_be_cut, can_be_seen, has_knife, held
 from afk.envs.qtextworld.world.things import COOKBOOK, IS_CONTAINER, KNIFE, PIECES, THINGS
 from afk.files import write_json
 
@@ -126,7 +126,8 @@ def _valid_actions(state: State) -> jax.Array:
     in_reach = can_be_seen(state)[jnp.minimum(state.place, held(game))] & (state.place >= 0)
     is_held = state.place == held(game)
     opens = jnp.asarray(IS_CONTAINER)[game.pieces] & ~state.is_open
-    return (in_reach & ~is_held).sum() + opens.sum() + 3 * has_knife(state) * (is_held & state.is_whole).sum()
+    cuts = is_held & can_be_cut(state) & has_knife(state)
+    return (in_reach & ~is_held).sum() + opens.sum() + 3 * cuts.sum()
 
 
 def _walkthroughs(task: Task, states: State) -> np.ndarray:

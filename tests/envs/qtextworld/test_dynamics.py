@@ -16,7 +16,7 @@ from afk.envs.qtextworld.environment import QTextWorld
 from afk.envs.qtextworld.levels.bank import Bank
 from afk.envs.qtextworld.levels.tasks import Task
 from afk.envs.qtextworld.world.state import DONE, NEVER, RAW, UNUSED, Game, State
-from afk.envs.qtextworld.world.things import COOKINGS, CUTS, IS_COOKABLE, IS_CUTTABLE, PIECES, THINGS
+from afk.envs.qtextworld.world.things import COOKINGS, CUTS, IS_COOKABLE, PIECES, THINGS
 
 CUT = Task("cut", ingredients=2, cut=True, knife_held=False)
 COOK = Task("cook", cook=True)
@@ -55,7 +55,6 @@ def kitchen(task: Task, recipe: dict[str, tuple[str, str]], places: dict[str, st
         is_open=jnp.zeros(5, bool),
         cut=jnp.zeros_like(things),
         cooking=jnp.zeros_like(things),
-        is_whole=known & jnp.asarray(IS_CUTTABLE)[things],
         heat=jnp.where(known & jnp.asarray(IS_COOKABLE)[things], RAW, NEVER).astype(jnp.int8),
         asked=jnp.zeros((2, task.things), bool),
         step=jnp.int32(0),
@@ -204,6 +203,24 @@ def test_the_wrong_cut_loses(play: Player) -> None:
     assert bool(step.terminated)
     assert not bool(step.success)
     assert float(step.reward) == 0
+
+
+def test_what_is_wanted_whole_can_be_cut_and_that_loses(bank: Bank) -> None:
+    task = Task("take", ingredients=2)
+    recipe = {"carrot": ("uncut", "uncooked"), "egg": ("uncut", "fried")}
+    state = kitchen(task, recipe, {"carrot": "counter", "egg": "oven", "knife": "floor", "cookbook": "stove"})
+    play = Player(compiled(task, bank), state)
+    play("take carrot")
+    assert play.text("chop carrot").startswith("invalid command.")
+    play("take knife")
+    assert "chop carrot with knife" in possible_commands(task, play.state)
+    assert play.text("chop carrot").startswith("chopped.")
+    assert bool(play.last.terminated)
+    assert not bool(play.last.success)
+    play.state = state
+    play("take knife", "open oven", "take egg")
+    assert play.text("chop egg").startswith("invalid command.")
+    assert not bool(play.last.terminated)
 
 
 def test_holding_everything_prepared_wins(salad: State, bank: Bank) -> None:

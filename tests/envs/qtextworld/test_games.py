@@ -15,7 +15,7 @@ from afk.envs.qtextworld.environment import QTextWorld
 from afk.envs.qtextworld.levels.bank import Bank
 from afk.envs.qtextworld.levels.tasks import Task, paper_tasks
 from afk.envs.qtextworld.solver import act, plan
-from afk.envs.qtextworld.world.state import State
+from afk.envs.qtextworld.world.state import State, can_be_cut
 from afk.envs.qtextworld.world.things import COOKBOOK, FIVE_PIECES, KINDS, KNIFE, PIECES, THINGS
 
 from .families import ALL, MANY, TASKS
@@ -121,7 +121,7 @@ def test_what_is_in_a_game(task: Task, bank: Bank) -> None:
 @BY_NAME
 def test_recipes_suit_their_foods(task: Task, bank: Bank) -> None:
     _, states = games(task, bank)
-    game = states.game
+    game, cuttable = states.game, np.asarray(can_be_cut(states))
     for number, slot in zip(*np.nonzero(game.is_ingredient), strict=True):
         food = THINGS[game.things[number, slot]]
         cut, cooking = int(game.cut[number, slot]), int(game.cooking[number, slot])
@@ -132,7 +132,7 @@ def test_recipes_suit_their_foods(task: Task, bank: Bank) -> None:
         assert cut or not task.cut
         assert states.cut[number, slot] == (0 if task.cut else cut)
         assert states.cooking[number, slot] == (0 if task.cook else cooking)
-        assert states.is_whole[number, slot] == task.cut
+        assert cuttable[number, slot] == (food.cuttable and (task.cut or not cut))
     others = ~game.is_ingredient
     assert not (states.cut[others].any() or states.cooking[others].any())
 

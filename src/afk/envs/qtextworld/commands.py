@@ -7,7 +7,7 @@ import numpy as np
 
 from afk.envs.qtextworld.levels.tasks import Task
 from afk.envs.qtextworld.world import words
-from afk.envs.qtextworld.world.state import NEVER, UNUSED, State, can_be_seen, has_knife
+from afk.envs.qtextworld.world.state import NEVER, UNUSED, State, can_be_cut, can_be_seen, has_knife
 from afk.envs.qtextworld.world.things import HEATS, IS_CONTAINER, PIECES, THINGS
 from afk.language import NONE
 
@@ -83,7 +83,8 @@ def describe_rules(task: Task) -> str:
 def possible_commands(task: Task, state: State) -> tuple[str, ...]:
     """The physical commands that would be carried out, as TextWorld writes them, by the alphabet."""
     state = jax.device_get(state)
-    game, shows, can_cut = state.game, np.asarray(can_be_seen(state)), bool(has_knife(state))
+    game, shows = state.game, np.asarray(can_be_seen(state))
+    cuttable = np.asarray(can_be_cut(state) & has_knife(state))
     holders = [f" from {PIECES[piece].name}" for piece in game.pieces] + [""]
     closed = np.flatnonzero(IS_CONTAINER[game.pieces] & ~state.is_open)
     commands = [f"open {PIECES[game.pieces[slot]].name}" for slot in closed]
@@ -92,7 +93,7 @@ def possible_commands(task: Task, state: State) -> tuple[str, ...]:
         if place < len(holders):
             commands += [f"take {name}{holders[place]}"] if shows[place] else []
             continue
-        if can_cut and state.is_whole[slot]:
+        if cuttable[slot]:
             commands += [f"{words.FUNCTIONS[verb]} {name} with knife" for verb in words.CUT_VERBS]
         if task.cook and state.heat[slot] != NEVER:
             commands += [f"cook {name} with {heat}" for heat in HEATS]

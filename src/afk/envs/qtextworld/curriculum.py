@@ -40,7 +40,6 @@ def random_start(state: State, key: jax.Array) -> State:
         is_open=state.is_open | some(keys[3], jnp.asarray(IS_CONTAINER)[game.pieces]),
         place=jnp.where(taken, jnp.int8(held(game)), state.place),
         cut=jnp.where(cut, game.cut, state.cut),
-        is_whole=state.is_whole & ~cut,
         cooking=jnp.where(cooked, game.cooking, state.cooking),
         heat=jnp.where(cooked, jnp.int8(DONE), state.heat),
     )

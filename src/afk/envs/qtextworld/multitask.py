@@ -53,7 +53,6 @@ class MultiTaskKitchen(MultiTask[State], CookingGames):
             place=pad(state.place, UNUSED),
             cut=pad(state.cut),
             cooking=pad(state.cooking),
-            is_whole=pad(state.is_whole),
             heat=pad(state.heat),
             asked=pad(state.asked),
         )

@@ -129,4 +129,20 @@ def play_well(env: QTextWorld, state: State, reference: Reference, rng: np.rando
     return np.asarray(eqx.filter_jit(solver.act)(env.task, state))
 
 
-PLAYERS: dict[str, Player] = {"random": play_randomly, "plausible": play_plausibly, "expert": play_well}
+def play_carelessly(
+    env: QTextWorld, state: State, reference: Reference, rng: np.random.Generator
+) -> np.ndarray:
+    """Take the knife, then everything else, and cut all that can be cut, in any way."""
+    possible = reference.commands
+    for wish in (" with knife", "take knife", "open ", ""):
+        if wished := [command for command in possible if wish in command]:
+            return read_command(env.task, wished[rng.integers(len(wished))])
+    return play_randomly(env, state, reference, rng)
+
+
+PLAYERS: dict[str, Player] = {
+    "random": play_randomly,
+    "plausible": play_plausibly,
+    "expert": play_well,
+    "careless": play_carelessly,
+}

@@ -145,11 +145,11 @@ class _Kitchen:
         """Give a food its properties; what the player need not do to an ingredient is done already."""
         entity = self.entities[food.name]
         cut, cooking = recipe or (0, 0)
-        is_cut, is_cooked = recipe and not self.task.cut, recipe and not self.task.cook
-        if food.cuttable and not is_cut:
-            entity.add_property("uncut")
-        elif cut:
+        is_cooked = recipe and not self.task.cook
+        if cut and not self.task.cut:
             entity.add_property(CUTS[cut])
+        elif food.cuttable:  # also an ingredient that is wanted whole: to cut it loses
+            entity.add_property("uncut")
         needs_cooking = food.must_be_cooked and not is_cooked
         entity.add_property("inedible" if needs_cooking else "edible")
         if is_cooked:
@@ -266,7 +266,6 @@ def _export(task: Task, game: Any, number: int, pieces: list[int]) -> State:
         is_open=jnp.zeros(len(pieces), bool),
         cut=column(cut for cut, _ in now),
         cooking=column(cooking for _, cooking in now),
-        is_whole=column(("uncut" in each for each in properties), dtype=bool),
         heat=column(heat),
         asked=jnp.zeros((2, task.things), bool),
         step=jnp.int32(0),

@@ -45,8 +45,6 @@ def draw_game(task: Task, variants: int, key: jax.Array) -> State:
     cut, cooking = _draw_recipe(task, recipe_key)
     cut_before = jnp.zeros_like(cut) if task.cut else jnp.where(is_ingredient, cut, 0)
     cooking_before = jnp.zeros_like(cooking) if task.cook else jnp.where(is_ingredient, cooking, 0)
-    # An ingredient that is not to be cut is prepared already, and can be cut no more even if it is whole.
-    is_whole = jnp.asarray(IS_CUTTABLE) & (~is_ingredient | task.cut)
     heat = jnp.where(IS_COOKABLE, RAW, NEVER)
     heat = heat if task.cook else jnp.where(is_ingredient, DONE, heat)
 
@@ -74,7 +72,6 @@ def draw_game(task: Task, variants: int, key: jax.Array) -> State:
         is_open=jnp.zeros(task.pieces, bool),
         cut=pick(cut_before),
         cooking=pick(cooking_before),
-        is_whole=pick(is_whole),
         heat=pick(heat.astype(jnp.int8)),
         asked=jnp.zeros((2, task.things), bool),
         step=jnp.int32(0),

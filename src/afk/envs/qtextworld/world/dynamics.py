@@ -8,7 +8,17 @@ import jax.numpy as jnp
 
 from afk.envs.qtextworld.world import oracle, words
 from afk.envs.qtextworld.world.oracle import Named
-from afk.envs.qtextworld.world.state import DONE, NEVER, RAW, State, can_be_seen, floor, has_knife, held
+from afk.envs.qtextworld.world.state import (
+    DONE,
+    NEVER,
+    RAW,
+    State,
+    can_be_cut,
+    can_be_seen,
+    floor,
+    has_knife,
+    held,
+)
 from afk.envs.qtextworld.world.text import Book
 from afk.envs.qtextworld.world.things import IS_CONTAINER
 
@@ -67,8 +77,8 @@ def _act(state: State, function: jax.Array, named: Named) -> tuple[State, jax.Ar
     takes = (function == words.TAKE) & named.things & in_reach
     opens = (function == words.OPEN) & named.pieces & jnp.asarray(IS_CONTAINER)[game.pieces] & ~state.is_open
     cut = (function - words.SLICE + 1).astype(jnp.int8)
-    cuts = (cut >= 1) & (cut <= len(words.CUT_VERBS)) & named.things & is_held & state.is_whole
-    cuts &= has_knife(state)
+    cuts = (cut >= 1) & (cut <= len(words.CUT_VERBS)) & named.things & is_held
+    cuts &= can_be_cut(state) & has_knife(state)
     cooking = (function - words.FRY + 1).astype(jnp.int8)
     heats = (cooking >= 1) & (cooking <= len(words.COOK_VERBS)) & named.things & is_held
     cooks, burns = heats & (state.heat == RAW), heats & (state.heat == DONE)
@@ -81,7 +91,6 @@ def _act(state: State, function: jax.Array, named: Named) -> tuple[State, jax.Ar
         is_open=state.is_open | opens,
         cut=jnp.where(cuts, cut, state.cut),
         cooking=jnp.where(cooks, cooking, state.cooking),
-        is_whole=state.is_whole & ~cuts,
         heat=jnp.where(cooks, jnp.int8(DONE), jnp.where(burns, jnp.int8(NEVER), state.heat)),
     )
     return acted, worked, (spoilt & game.is_ingredient).any()

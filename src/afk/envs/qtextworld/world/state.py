@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from afk.envs.qtextworld.world.things import IS_CONTAINER, KNIFE
+from afk.envs.qtextworld.world.things import IS_CONTAINER, IS_CUTTABLE, KNIFE
 
 UNUSED = -1  # in a slot: nothing
 NEVER, RAW, DONE = range(3)  # what heat does to a thing: nothing; it is cooked; it burns
@@ -50,7 +50,6 @@ class State(eqx.Module):
         is_open: (pieces,) bool, which containers are open.
         cut: (things,) int8, how each thing is cut.
         cooking: (things,) int8, how each thing is cooked.
-        is_whole: (things,) bool, what a knife can still cut.
         heat: (things,) int8, what cooking does to each thing: `NEVER`, `RAW` or `DONE`.
         asked: (2, things) bool, for what *where* and *how* have been asked.
         step: () int32, steps taken, queries included.
@@ -62,7 +61,6 @@ class State(eqx.Module):
     is_open: jax.Array
     cut: jax.Array
     cooking: jax.Array
-    is_whole: jax.Array
     heat: jax.Array
     asked: jax.Array
     step: jax.Array
@@ -103,6 +101,12 @@ def can_be_seen(state: State) -> jax.Array:
     """Which places show what they hold: (pieces + 2,) bool, the floor and the player's hands last."""
     shows = state.is_open | ~jnp.asarray(IS_CONTAINER)[state.game.pieces]
     return jnp.concatenate([shows, np.ones(2, bool)])
+
+
+def can_be_cut(state: State) -> jax.Array:
+    """What a knife can still cut, ingredients that are wanted whole included: (things,) bool."""
+    things = state.game.things
+    return (things != UNUSED) & jnp.asarray(IS_CUTTABLE)[things] & (state.cut == 0)
 
 
 def has_knife(state: State) -> jax.Array:
