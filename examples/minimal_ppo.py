@@ -21,7 +21,7 @@ ENVS, STEPS, EPOCHS, MINIBATCHES, WIDTH, CELL, NOTES, WORDS = 64, 40, 3, 8, 64, 
 GAMMA, LAMBDA, CLIP, ENTROPY, BONUS, SCALE, RATE = 0.95, 0.95, 0.2, 0.02, 0.03, 20.0, 1e-3
 
 ENV = afk.make("S")  # Danger
-RULES, VOCABULARY = note_taking(ENV, Similarity()), ENV.vocabulary
+RULES, VOCABULARY = note_taking(ENV, Similarity(), clauses=2), ENV.vocabulary
 SIZES = (13, 6, 3, 4)  # values of the four channels of a cell
 OPTIMISER = optax.chain(optax.clip_by_global_norm(0.5), optax.adam(RATE, eps=1e-5))
 Step = namedtuple("Step", "image words action log_probability value reward done")

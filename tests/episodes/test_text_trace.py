@@ -36,7 +36,7 @@ from afk.learning.rollout import Play, act, open_levels, start_actors
 from afk.training.evaluate import fresh_keys
 
 TASK = Task("qtextworld/take-2-cut", ingredients=2, cut=True)
-SIZE = Size(width=8, head=8, instruction_words=28, notes=8, note_words=10, distinct_notes=0)
+SIZE = Size(width=8, head=8, instruction_words=28, notes=8, note_words=12, distinct_notes=0)
 SEED = 3
 
 
@@ -69,7 +69,7 @@ class Script(Agent):
 
 def play_of(bank: Bank, variant: str) -> Play:
     env = QTextWorld(TASK, bank)
-    return Play(env, VARIANTS[variant], note_taking(env, Similarity(1)))
+    return Play(env, VARIANTS[variant], note_taking(env, Similarity(1), clauses=1))
 
 
 def new_agent(play: Play) -> TextAgent:

@@ -25,7 +25,7 @@ from afk.learning.schedules import Schedules
 from ..small_games import small_game
 
 GAME = small_game(max_steps=5)
-PLAY = Play(GAME, VARIANTS["afk"], note_taking(GAME, Similarity(1)))
+PLAY = Play(GAME, VARIANTS["afk"], note_taking(GAME, Similarity(1), clauses=1))
 SIZE = Size(
     width=8, head=8, view_layers=1, kernel=3, instruction_words=28, notes=4, note_words=12, distinct_notes=0
 )

@@ -119,7 +119,7 @@ def test_the_first_difference_is_told_in_words() -> None:
         replace(TINY, initial_agent="0123456789abcdef", random_start_fraction=0.5, distractor_fraction=0.25),
         preset("laptop", ["CS"], agent="afk-plus-no-autoregression", hint_fraction=0.1, held_out=("SD",)),
         preset("fast", ["S", "H"], agent="afk-plus-no-word-cells", wrong_key_fraction=0.1, seeds=(1, 2)),
-        TEXT,
+        replace(TEXT, clauses=2),
     ],
     ids=["tiny", "begun", "laptop", "fast", "dqn"],
 )
@@ -140,10 +140,11 @@ def test_the_earlier_names_are_those_of_then() -> None:
     }
     grid = preset("laptop", ["CS"], agent="afk-plus-no-autoregression", seeds=(24, 42))
     grid = replace(change(grid, varied), initial_agent="0123456789abcdef")
-    for text, config in ((GRID_RUN, grid), (TEXT_RUN, preset("paper-wide", ["qtextworld/take-1"]))):
-        found = Config.from_json(json.loads(text))
+    text = preset("paper-wide", ["qtextworld/take-1"], clauses=2)
+    for content, config in ((GRID_RUN, grid), (TEXT_RUN, text)):
+        found = Config.from_json(json.loads(content))
         assert found == replace(config, preset="") and found.identity == config.identity
-        assert to_old(config) == json.loads(text)
+        assert to_old(config) == json.loads(content)
     assert to_old(preset("fast", ["S"], agent="afk-plus-no-cell-attention"))["agent"] == "afk-plus-no-meeting"
     assert to_old(preset("fast", ["S"], agent="afk-plus-no-word-cells"))["agent"] == "afk-plus-no-names"
 
@@ -190,6 +191,8 @@ def test_a_configuration_that_is_none_is_named(content: str, tmp_path: Path) -> 
         ({"n_gram": 3}, "not n = 3"),
         ({"agent": "akf"}, "did you mean afk"),
         ({"steps": 0}, "steps is at least 1"),
+        ({"clauses": 0}, "clauses is at least 1, not 0"),
+        ({"clauses": 5}, "clauses is at most 4, not 5"),
         ({"hint_fraction": -0.5}, "hint_fraction is a share from 0 to 1"),
         ({"log_every": 2}, "evaluate_every (3) must be a multiple of log_every (2)"),
         ({"tasks": ("qbabyai/danger",) * 9}, "at least 9, one a task"),

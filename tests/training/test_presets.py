@@ -1,16 +1,27 @@
 """The table of presets: every one of them is there for every task, and some are the paper's."""
 
-from itertools import combinations
+from functools import partial
+from itertools import combinations, product
 
+import jax
+import jax.numpy as jnp
 import pytest
 
 from afk.agents.base import Size
+from afk.agents.note_rules import note_taking
+from afk.agents.notebook import Similarity, open_notebook, split_clauses, write
+from afk.agents.reading import read_focus
 from afk.agents.variants import VARIANTS
+from afk.envs.qtextworld.world import words
+from afk.envs.qtextworld.world.things import COOKINGS, CUTS, PIECES, THINGS
 from afk.envs.registry import WORLDS, task_named
+from afk.language import PAD
 from afk.learning import dqn, ppo
 from afk.training.build import schedules_of
 from afk.training.config import Config, change, differences, flatten
 from afk.training.presets import AGENTS, GROUPS, PRESETS, RULES, default_preset, preset, preset_values
+
+from ..small_games import small_game
 
 TEXT = "qtextworld/take-1"
 CELLS = [
@@ -140,6 +151,39 @@ def test_the_papers_preset_for_text_is_the_papers(agent: str) -> None:
     assert config.steps == 500_000 * 20 and config.settings.steps_per_update == 40
     assert (config.size.width, config.size.view_layers, config.size.kernel) == (128, 4, 7)
     assert float(schedules_of(config, 0).bonus) == pytest.approx(0.1 if agent == "afk" else 0)
+
+
+@pytest.mark.parametrize("name", PRESETS["qtextworld"]["any"])
+def test_a_note_holds_a_whole_answer_and_no_more(name: str) -> None:
+    config, env = preset(name, [TEXT]), small_game()
+    rules = note_taking(env, Similarity(config.n_gram, config.alpha), clauses=config.clauses)
+    names = [thing.name for thing in THINGS] + [piece.name for piece in PIECES]
+    tails = [words.recipe_tail(*each) for each in product(range(len(CUTS)), range(len(COOKINGS)))]
+    tails += [words.place_tail(piece) for piece in (None, *range(len(PIECES)))]
+    answers = [f"The {name} {tail}" for name, tail in product(names, tails)]
+    answers += [f"You have the {name} {words.HELD}" for name in names]
+    tokens = jnp.asarray([env.vocabulary.encode(answer, words.RESPONSE_LENGTH) for answer in answers])
+    (notes,) = jax.vmap(partial(split_clauses, clauses=config.clauses, rules=rules))(tokens)
+    assert int((notes != PAD).sum(1).max()) == config.size.note_words
+    knife = (tokens == env.vocabulary.token("knife")).any(1)
+    assert (knife == (notes == env.vocabulary.token("knife")).any(1)).all() and knife.any()
+
+
+@pytest.mark.parametrize("name", PRESETS["qtextworld"]["any"])
+def test_the_knife_can_be_pointed_to_as_soon_as_a_recipe_names_it(name: str) -> None:
+    config, env = preset(name, [TEXT]), small_game()
+    rules = note_taking(env, Similarity(config.n_gram, config.alpha), clauses=config.clauses)
+    mission, answer = (
+        jnp.asarray(env.vocabulary.encode(text, length), jnp.uint16)
+        for text, length in (
+            (f"{words.MISSION[0]} red apple {words.MISSION[1]}", words.MISSION_LENGTH),
+            (f"The red apple {words.recipe_tail(1, 1)}", words.RESPONSE_LENGTH),
+        )
+    )
+    notebook, grew = write(open_notebook(mission, rules=rules), answer, rules=rules)
+    seen = read_focus(notebook, notes=config.size.notes, words=config.size.note_words)
+    (note,) = [env.vocabulary.decode(row) for row in seen.notes if row.any()]
+    assert note == "red apple sliced fried use knife cut it use stove cook it" and bool(grew)
 
 
 def test_the_wide_preset_learns_as_much_from_each_step_as_the_papers() -> None:

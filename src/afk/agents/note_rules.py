@@ -14,29 +14,32 @@ class NoteStyle:
     Attributes:
         dropped: words that carry no meaning of their own; notes leave them out.
         unknown: words that only an answer without knowledge holds.
-        breaks: tokens that end a clause, each of which is a note.
-        clauses: how many clauses an answer has at most.
+        breaks: tokens that end a clause; notes leave them out.
     """
 
     dropped: tuple[str, ...]
     unknown: tuple[str, ...]
     breaks: tuple[str, ...]
-    clauses: int
 
 
 NOTE_STYLES = {
-    "qbabyai": NoteStyle(dropped=("is", "in"), unknown=("i dont know",), breaks=(",",), clauses=2),
+    "qbabyai": NoteStyle(dropped=("is", "in"), unknown=("i dont know",), breaks=(",",)),
     "qtextworld": NoteStyle(
         dropped=("the", "a", "some", "is", "are", "in", "on", "to", "be", "and", "needs", "you", "have"),
         unknown=("you won't find any", "cannot be cut nor cooked"),
         breaks=(".", ",", "!"),
-        clauses=2,  # what a recipe wants, and what to use for it
     ),
 }
 
 
-def note_taking(env: Environment[Any], similarity: Similarity) -> NoteTaking:
-    """How notes are taken in an environment."""
+def note_taking(env: Environment[Any], similarity: Similarity, *, clauses: int) -> NoteTaking:
+    """How notes are taken in an environment.
+
+    Args:
+        env: the environment.
+        similarity: which notes are related.
+        clauses: how many notes an answer makes at most: its first clauses, and the rest of it.
+    """
     if env.world not in NOTE_STYLES:
         raise ValueError(f"nothing says how notes are taken in {env.world}: add it to NOTE_STYLES")
     style = NOTE_STYLES[env.world]
@@ -45,7 +48,7 @@ def note_taking(env: Environment[Any], similarity: Similarity) -> NoteTaking:
         dropped=style.dropped,
         unknown=style.unknown,
         breaks=style.breaks,
-        clauses=style.clauses,
+        clauses=clauses,
         similarity=similarity,
         words=env.sentence_length,
     )

@@ -22,19 +22,23 @@ from afk.training.presets import preset
 def play_of(config: Config) -> Play:
     """The fixed part of a run's loops."""
     similarity = Similarity(config.n_gram, config.alpha)
-    return make_play(make_roomy(*config.tasks), config.agent, similarity, config.keep_last_answer)
+    return make_play(
+        make_roomy(*config.tasks), config.agent, similarity, config.clauses, config.keep_last_answer
+    )
 
 
 @lru_cache(maxsize=32)
-def make_play(env: Environment[Any], agent: str, similarity: Similarity, keeps_answer: bool = False) -> Play:
+def make_play(
+    env: Environment[Any], agent: str, similarity: Similarity, clauses: int, keeps_answer: bool = False
+) -> Play:
     """The environment, the agent's equipment, and how notes are taken; equal ones are the same."""
-    return Play(env, find_variant(agent), note_taking(env, similarity), keeps_answer)
+    return Play(env, find_variant(agent), note_taking(env, similarity, clauses=clauses), keeps_answer)
 
 
 def play_by_plan(task: str) -> Play:
     """A task as a person or a plan plays it, with a notebook like the published agent's."""
     config = preset("laptop", [task])
-    return make_play(make(task), config.agent, Similarity(config.n_gram, config.alpha))
+    return make_play(make(task), config.agent, Similarity(config.n_gram, config.alpha), config.clauses)
 
 
 def make_agent(config: Config, key: jax.Array) -> Agent:

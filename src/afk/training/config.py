@@ -27,11 +27,13 @@ FINAL = 10  # evaluations that the paper's final metric is the mean of
 LABELS = ("preset", "seeds", "held_out")
 # Values that were added later, with what runs from before had: at that value they make no other run of it.
 ADDED_LATER = {
+    "clauses": 2,
     "keep_last_answer": False,
     "settings.bootstrap_time_limit": True,
     "settings.normalise_advantages": True,
 }
 _MOST_STEPS = 100_000_000  # of an update
+_MOST_CLAUSES = 4  # no answer has more
 _MOST_UPDATES = 2**31 - 1  # learners count them in 32 bits
 _FRACTIONS = ("random_start_fraction", "hint_fraction", "wrong_key_fraction", "distractor_fraction")
 
@@ -48,6 +50,7 @@ class Config:
         steps: environment steps to train for, with each seed.
         n_gram: 1 or 2, which n-grams relate two notes.
         alpha: how similar notes must be to be related.
+        clauses: how many notes an answer makes at most; with 1 it is one note, as in Q-TextWorld's presets.
         size: the network.
         settings: hyperparameters of the algorithm that trains it, which their class decides.
         levels: levels in the pool of each seed.
@@ -72,6 +75,7 @@ class Config:
     steps: int = 20_000_000
     n_gram: int = 2
     alpha: float = 0.01
+    clauses: int = 2
     size: Size = field(default_factory=Size)
     settings: Any = field(default_factory=ppo.Settings)
     levels: int = 4096
@@ -101,6 +105,7 @@ class Config:
         if not different or not all(0 <= seed < 2**32 for seed in self.seeds):
             raise ValueError(f"seeds are different numbers from 0 to below 2**32, not {self.seeds}")
         check_counts(self, "steps", most=10**12)
+        check_counts(self, "clauses", most=_MOST_CLAUSES)
         check_counts(self, "levels", "log_every", "evaluate_every", "evaluation_episodes")
         check_shares(self, *_FRACTIONS)
         if self.evaluation_episodes < len(self.tasks):

@@ -213,8 +213,8 @@ RULES = (
     Rule(("fast", "laptop"), _GRID, "published", {"random_start_fraction": 0.5}, tasks="wide", any_task=True),
     Rule(("fast", "laptop"), _GRID, "plus", _CURRICULUM),
     # Q-TextWorld as published: 500,000 episodes of at most 20 steps. Its tasks have some 800 different notes,
-    # and A_0 hardly ever holds more than a dozen.
-    Rule(("paper", "paper-wide", "fast", "laptop"), _TEXT, "any", {"n_gram": 1}),
+    # and A_0 hardly ever holds more than a dozen. An answer is one note, of twelve words at most.
+    Rule(("paper", "paper-wide", "fast", "laptop"), _TEXT, "any", {"n_gram": 1, "clauses": 1}),
     Rule(
         ("paper", "paper-wide"),
         _TEXT,
@@ -260,7 +260,7 @@ RULES = (
             "size.head": 32,
             "size.instruction_words": 28,
             "size.notes": 8,
-            "size.note_words": 6,
+            "size.note_words": 12,
             "size.distinct_notes": 0,
             "settings.environments": 128,
             "settings.rollout_steps": 20,
