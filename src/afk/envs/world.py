@@ -43,6 +43,8 @@ class TextInterface(NamedTuple):
         is_query: whether an action is a question.
         help: what can be written in a state.
         rules: what a player has to know of an environment of one task before the first step.
+        acting: what can be written to act, as a sentence.
+        asking: what can be asked, as a sentence; it names no good query.
         describe: an observation of a state, all of it, with the answer if something was asked.
         idle: an action that changes nothing but the number of steps.
         address: what a question begins with.
@@ -54,6 +56,8 @@ class TextInterface(NamedTuple):
     is_query: Callable[[Environment[Any], np.ndarray], bool]
     help: Callable[[Environment[Any], Any], str]
     rules: Callable[[Environment[Any]], str]
+    acting: Callable[[Environment[Any]], str]
+    asking: Callable[[Environment[Any]], str]
     describe: Callable[[Environment[Any], Any, Any], str]
     idle: tuple[int, ...]
     address: str = ""

@@ -126,7 +126,7 @@ def test_questions_may_be_asked_as_people_do(said: str, meant: str) -> None:
     ("said", "refusal"),
     [
         ("", "cannot read ''; write left, right, forward"),
-        ("jump", "or a question such as `where red ball`"),
+        ("jump", "or a question such as `where kitchen`"),
         ("where", "a query is <func, adj, noun>"),
         ("where purple cow", "'cow' does not fit"),
     ],

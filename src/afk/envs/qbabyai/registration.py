@@ -24,6 +24,7 @@ from afk.envs.qbabyai.world.dynamics import known
 from afk.envs.qbabyai.world.state import State
 from afk.envs.qbabyai.world.words import VOCABULARY
 from afk.envs.world import Curriculum, TextInterface, World
+from afk.language import NONE
 
 
 def _plan(env: Environment[Any], states: State) -> np.ndarray:
@@ -45,6 +46,13 @@ def _help() -> str:
         f"{' or '.join(VOCABULARY.functions)}, perhaps an adjective, and a noun: `where red ball`\n"
         f"you look up from the lowest row of your view: {MAP_LEGEND}"
     )
+
+
+_ASKING = (
+    "A question is `what` or `where`, perhaps an adjective, and a noun: `where is the kitchen`. "
+    f"Adjectives: {', '.join(word for word in VOCABULARY.adjectives if word != NONE)}. "
+    f"Nouns: {', '.join(word for word in VOCABULARY.nouns if not word.startswith('room'))}, room0, room1, ..."
+)
 
 
 def _mix(tasks: Sequence[Task], beside: Sequence[Task]) -> MultiTaskGrid:
@@ -88,6 +96,8 @@ QBABYAI = World(
         is_query=lambda env, action: bool(action[0] == cells.ASK),
         help=lambda env, state: _help(),
         rules=lambda env: describe_rules(env.tasks[0]),
+        acting=lambda env: f"Say one of: {', '.join(cells.ACTIONS)}.",
+        asking=lambda env: _ASKING,
         describe=lambda env, state, observation: describe_observation(observation, state),
         idle=(cells.ACT, cells.DONE, 0, 0, 0),
     ),

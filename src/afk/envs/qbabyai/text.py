@@ -54,7 +54,7 @@ def read_action(text: str) -> np.ndarray:
     line = " ".join(words)
     if not words or words[0] not in VOCABULARY.functions:
         raise ValueError(
-            f"cannot read {text!r}; write {', '.join(cells.ACTIONS)}, or a question such as `where red ball`"
+            f"cannot read {text!r}; write {', '.join(cells.ACTIONS)}, or a question such as `where kitchen`"
         )
     return np.array([1, 0, *VOCABULARY.query(line)], np.int32)
 

@@ -63,21 +63,26 @@ def describe_rules(task: Task) -> str:
     lines = [
         "You are in a kitchen, and are told which ingredients to collect. They lie in the open, on furniture "
         "or in containers that are shut.",
-        "Commands are `open FURNITURE` and `take NAME`; a name is a noun, or an adjective and a noun.",
     ]
     if task.prepares:
-        ways = [f"`{words.FUNCTIONS[verb]} NAME`" for verb in words.CUT_VERBS] if task.cut else []
-        ways += [f"`cook NAME with {heat}`" for heat in HEATS] if task.cook else []
         knife = " Cutting takes the knife in your hands." if task.cut else ""
         lines.append(
-            f"Each ingredient has to be prepared in one way, once you hold it: {', '.join(ways)}.{knife} "
-            "Another way, or one too many, ends the game in failure."
+            f"Each ingredient has to be prepared in one way, once you hold it.{knife} Another way, or one "
+            "too many, ends the game in failure."
         )
     ready = ", prepared as they should be," if task.prepares else ""
     lines.append(
         f"Holding all ingredients{ready} is success. Everything you do takes one of {task.max_steps} steps."
     )
     return "\n".join(lines)
+
+
+def describe_commands(task: Task) -> str:
+    """What can be written to act, as a sentence."""
+    ways = ["`open FURNITURE`", "`take NAME`"]
+    ways += [f"`{words.FUNCTIONS[verb]} NAME`" for verb in words.CUT_VERBS] if task.cut else []
+    ways += [f"`cook NAME with {heat}`" for heat in HEATS[:3]] if task.cook else []
+    return f"Commands are {', '.join(ways)}; a name is a noun, or an adjective and a noun."
 
 
 def possible_commands(task: Task, state: State) -> tuple[str, ...]:

@@ -6,7 +6,13 @@ from typing import Any
 import numpy as np
 
 from afk.envs.qtextworld import curriculum, solver
-from afk.envs.qtextworld.commands import describe_rules, possible_commands, read_command, write_command
+from afk.envs.qtextworld.commands import (
+    describe_commands,
+    describe_rules,
+    possible_commands,
+    read_command,
+    write_command,
+)
 from afk.envs.qtextworld.environment import QTextWorld
 from afk.envs.qtextworld.levels.tasks import Task, paper_tasks
 from afk.envs.qtextworld.multitask import MultiTaskKitchen, is_alike
@@ -58,6 +64,8 @@ QTEXTWORLD = World(
         is_query=lambda env, action: env.tasks[0].functions[int(action[0])] in QUERIES,
         help=lambda env, state: _help(env.tasks[0], state),
         rules=lambda env: describe_rules(env.tasks[0]),
+        acting=lambda env: describe_commands(env.tasks[0]),
+        asking=lambda env: f"{ORACLE} answers `where NAME` and `how NAME`, such as `where cookbook`.",
         describe=lambda env, state, observation: env.vocabulary.decode(observation.text),
         idle=(0, 0, 0),
         address=f"ask {ORACLE} ",
