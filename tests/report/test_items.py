@@ -52,6 +52,21 @@ def test_lengths_on_other_levels_than_the_papers_bear_no_mark(folder: Path) -> N
     assert marks | {number(ours, short_name(task), "steps").mark for task in GRID_TASKS} == {"", "missing"}
 
 
+def test_agents_of_the_released_edition_are_compared_with_the_paper(folder: Path) -> None:
+    trained = make_run("afk", ["released/CS"], [0.97, 0.99], unseen={"CS": [0.4, 0.4]})
+    keep_record(folder / "runs", trained)
+    success, lengths, both = ITEMS["released"](read_archive(folder))
+    assert [row.heads[0] for row in success.rows] == [short_name(task) for task in GRID_TASKS]
+    found = number(success, "CS", "afk")
+    assert found.estimate and found.estimate.mean == pytest.approx(98) and found.mark == "better"
+    assert number(success, "C", "afk").mark == "missing", "an agent of our levels is none of theirs"
+    assert number(lengths, "CS", "afk").mark == "worse"  # on the paper's own levels lengths compare
+    shares = [cell.estimate.mean for cell in both.rows[4].cells if isinstance(cell, Cell) and cell.estimate]
+    assert both.rows[4].heads == ("CS",) and shares[1] == pytest.approx(40)
+    seen = [row.heads for table in ITEMS["generalisation"](read_archive(folder)) for row in table.rows]
+    assert not any("released" in head for heads in seen for head in heads)
+
+
 def test_lengths_are_compared_on_the_papers_levels_where_both_solve_the_task(folder: Path) -> None:
     archive = read_archive(folder)
     levels = {row: {"same_as_ours": True} for row in ("C", "CH", "CSDH")}

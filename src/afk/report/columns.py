@@ -7,7 +7,7 @@ from afk.checks import is_number
 from afk.report.archive import Archive, look_up
 from afk.report.estimates import Estimate
 from afk.report.tables import Cell, Column
-from afk.studies.plan import GRID_TASKS, TEXT_TASKS
+from afk.studies.plan import GRID_TASKS, RELEASED_TASKS, TEXT_TASKS
 from afk.studies.record import RunRecord, preset_changes, short_name
 
 # The agents of the paper, and what the file of its numbers calls them.
@@ -140,8 +140,8 @@ def _levels(task: str) -> tuple[str, str]:
 
 
 def published_row(task: str) -> str:
-    """What the file of the paper's numbers calls a task."""
-    name = short_name(task)
+    """What the file of the paper's numbers calls a task, in whatever edition."""
+    name = short_name(task).rpartition("-")[2] if task in RELEASED_TASKS else short_name(task)
     return name.replace("-", " ").title() if task in TEXT_TASKS else name
 
 

@@ -81,44 +81,43 @@ class Comparison:
     notes: tuple[str, ...] = ()
 
 
+TABLE_1 = Comparison(
+    "table-1",
+    "Success on Q-BabyAI in percent (the paper's table 1)",
+    GRID_TASKS,
+    "qbabyai_success",
+    PUBLISHED_AGENTS,
+    least=0.5,
+    with_pretrained=True,
+    notes=(
+        LETTERS,
+        "Paper: its appendix prints the means of level 1 once more, with smaller deviations.",
+    ),
+)
+STEPS = Comparison(
+    "lengths",
+    "Steps an episode on Q-BabyAI, queries included (the paper's tables 2 and 10)",
+    GRID_TASKS,
+    "qbabyai_episode_length",
+    PUBLISHED_AGENTS,
+    measure="episode_length",
+    scale=1.0,
+    better=-1,
+    is_length=True,
+    least=0.5,
+    with_pretrained=True,
+    notes=(LETTERS, LENGTHS),
+)
+
+
 def table_1(archive: Archive) -> list[Table]:
     """Success on the fifteen tasks of Q-BabyAI."""
-    what = Comparison(
-        "table-1",
-        "Success on Q-BabyAI in percent (the paper's table 1)",
-        GRID_TASKS,
-        "qbabyai_success",
-        PUBLISHED_AGENTS,
-        least=0.5,
-        with_pretrained=True,
-        notes=(
-            LETTERS,
-            "Paper: its appendix prints the means of level 1 once more, with smaller deviations.",
-        ),
-    )
-    return [_compare(archive, what)]
+    return [compare(archive, TABLE_1)]
 
 
 def lengths(archive: Archive) -> list[Table]:
     """Steps an episode on the fifteen tasks of Q-BabyAI."""
-    what = Comparison(
-        "lengths",
-        "Steps an episode on Q-BabyAI, queries included (the paper's tables 2 and 10)",
-        GRID_TASKS,
-        "qbabyai_episode_length",
-        PUBLISHED_AGENTS,
-        measure="episode_length",
-        scale=1.0,
-        better=-1,
-        is_length=True,
-        least=0.5,
-        with_pretrained=True,
-        notes=(
-            LETTERS,
-            LENGTHS,
-        ),
-    )
-    return [_compare(archive, what)]
+    return [compare(archive, STEPS)]
 
 
 def textworld(archive: Archive) -> list[Table]:
@@ -131,7 +130,7 @@ def textworld(archive: Archive) -> list[Table]:
         PUBLISHED_AGENTS,
         notes=("Paper: the mean over the last 1,000 episodes of training, not over evaluations.",),
     )
-    return [_compare(archive, what)]
+    return [compare(archive, what)]
 
 
 def ablation(archive: Archive) -> list[Table]:
@@ -162,7 +161,7 @@ def ablation(archive: Archive) -> list[Table]:
         )
         for whole in sorted({whole_of(run.agent) for run in ablated} - {"afk"})
     ]
-    return [_compare(archive, what) for what in (published, *others)]
+    return [compare(archive, what) for what in (published, *others)]
 
 
 def _tasks_of(runs: Sequence[RunRecord], whole: str, known: Sequence[str] = ()) -> tuple[str, ...]:
@@ -171,8 +170,8 @@ def _tasks_of(runs: Sequence[RunRecord], whole: str, known: Sequence[str] = ()) 
     return tuple(sorted(found - set(known), key=published_row))
 
 
-def _compare(archive: Archive, what: Comparison) -> Table:
-    """Make a table."""
+def compare(archive: Archive, what: Comparison) -> Table:
+    """A table of a measure, from records."""
     known = contenders(archive, what.tasks, what.agents, what.keep)
     runs = {each: [find_run(archive, each, [task]) for task in what.tasks] for each in known}
     who = [each for each in known if each.agent in what.agents or _share(runs[each]) >= what.least]
@@ -225,7 +224,7 @@ def _cell(archive: Archive, what: Comparison, who: Contender, task: str) -> Cell
     return Cell.of_seeds(
         [what.scale * value for value in final_values(run, task, what.measure)],
         paper=archive.paper(what.published, published_row(task), column),
-        better=0 if what.is_length and not _lengths_compare(archive, task, success, column) else what.better,
+        better=0 if what.is_length and not _lengthscompare(archive, task, success, column) else what.better,
     )
 
 
@@ -241,7 +240,7 @@ def pretrained_cell(
 ) -> Cell:
     """What the agent that comes with the package came to on a task; see `Comparison` and `Cell`."""
     estimate, success = (pretrained_value(archive.pretrained[task], each) for each in (measure, "success"))
-    comparable = _lengths_compare(archive, task, [success.mean] if success else [], "afk")
+    comparable = _lengthscompare(archive, task, [success.mean] if success else [], "afk")
     return Cell(
         estimate,
         archive.paper(published, published_row(task), "afk"),
@@ -251,7 +250,7 @@ def pretrained_cell(
     )
 
 
-def _lengths_compare(archive: Archive, task: str, success: Sequence[float], column: str) -> bool:
+def _lengthscompare(archive: Archive, task: str, success: Sequence[float], column: str) -> bool:
     """Whether an agent of such a success in percent has lengths to compare with the paper's: `LENGTHS`."""
     theirs = archive.paper("qbabyai_success", published_row(task), column)
     solve = bool(success) and theirs is not None and min(mean(success), theirs.mean) >= SOLVED

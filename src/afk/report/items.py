@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from afk.report.archive import Archive
 from afk.report.comparisons import ablation, lengths, table_1, textworld
 from afk.report.curves import curves
+from afk.report.editions import released
 from afk.report.pretrained import pretrained
 from afk.report.queries import generalisation, query_histogram, query_quality
 from afk.report.tables import Table
@@ -15,6 +16,7 @@ from afk.report.worlds import game_statistics, task_statistics
 ITEMS: dict[str, Callable[[Archive], list[Table]]] = {
     "table-1": table_1,
     "lengths": lengths,
+    "released": released,
     "textworld": textworld,
     "ablation": ablation,
     "generalisation": generalisation,

@@ -126,8 +126,9 @@ def travellers(archive: Archive) -> list[Contender]:
 
 
 def _unseen(run: RunRecord) -> list[str]:
-    """What a run's agents played without having been trained on it."""
-    return [task for task in run.seeds[0].fresh if task not in run.tasks]
+    """What a run's agents played without having been trained on it, in whatever edition."""
+    trained = set(map(published_row, run.tasks))
+    return [task for task in run.seeds[0].fresh if published_row(task) not in trained]
 
 
 def _asks(run: RunRecord) -> bool:

@@ -14,6 +14,7 @@ from afk.training.config import Config, change
 from afk.training.presets import preset as find_preset
 
 GRID_TASKS = tuple(task.name for task in WORLDS["qbabyai"].paper_tasks()[:15])  # one has a second form
+RELEASED_TASKS = tuple(task.name for task in WORLDS["qbabyai"].editions())  # the same with the paper's levels
 TEXT_TASKS = tuple(task.name for task in WORLDS["qtextworld"].paper_tasks())
 PAPER_AGENTS = ("no-query", "query", "afk")
 ABLATIONS = ("afk-no-notebook", "afk-no-pointer", "afk-no-bonus")
@@ -35,11 +36,18 @@ def _each(agents: Sequence[str], tasks: Sequence[str]) -> tuple[Wanted, ...]:
 
 _GRID, _TEXT = _each(PAPER_AGENTS, GRID_TASKS), _each(PAPER_AGENTS, TEXT_TASKS)
 _ZERO_SHOT = tuple(("afk", sources, (target,)) for target, sources in HELD_OUT)
+# Trained on the paper's levels, and played on ours, too.
+_RELEASED = tuple(
+    (agent, (released,), (sound,))
+    for released, sound in zip(RELEASED_TASKS, GRID_TASKS, strict=True)
+    for agent in PAPER_AGENTS
+)
 _ALONE = _each(["afk"], [target for target, _ in HELD_OUT])
 # The runs that each item of `afk reproduce` takes.
 RUNS: dict[str, tuple[Wanted, ...]] = {
     "table-1": _GRID,
     "lengths": _GRID,
+    "released": _RELEASED,
     "textworld": _TEXT,
     "ablation": _each([*ABLATIONS, "afk"], ABLATED_TASKS),
     "generalisation": _ZERO_SHOT,

@@ -79,7 +79,14 @@ def test_the_key_at_the_agents_side_always_fits() -> None:
 
 @pytest.mark.parametrize(
     ("letters", "steps", "unsolvable"),
-    [("S", 9.3, 0.0), ("SH", 26, 0.0), ("CS", 8.5, 0.09), ("SDH", 24, 0.09), ("CSH", 31, 0.0), ("CDH", 19, 0.0)],
+    [
+        ("S", 9.3, 0.0),
+        ("SH", 26, 0.0),
+        ("CS", 8.5, 0.09),
+        ("SDH", 24, 0.09),
+        ("CSH", 31, 0.0),
+        ("CDH", 19, 0.0),
+    ],
 )
 def test_the_optimum_is_as_measured_on_the_released_levels(
     letters: str, steps: float, unsolvable: float
