@@ -2,13 +2,10 @@
 
 import gymnasium
 
-from afk.envs.adapters.gymnasium import register_all
-
 
 def main() -> None:
     """Play one game, and print what is said."""
-    register_all()
-    env = gymnasium.make("QTextWorld-Take1-v0")
+    env = gymnasium.make("afk:QTextWorld-Take1-v0")
     observation, info = env.reset(seed=0)
     print(observation["text"])
     command, answer, over = info["good_queries"][0], set(), False  # ask charlie where ...

@@ -11,6 +11,8 @@ record = afk.train("S", steps=200_000, out="runs/danger")
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from afk.envs.adapters.ids import announce
+
 if TYPE_CHECKING:
     from afk.api import evaluate as evaluate
     from afk.api import load_agent as load_agent
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from afk.envs.registry import register as register
     from afk.envs.registry import task_names as task_names
 
+announce()  # to Gymnasium, if and when it is imported; this imports neither Gymnasium nor JAX
 __version__ = "0.1.0"
 
 # Imported when they are used: JAX takes a second to load, and `afk --help` does not need it.

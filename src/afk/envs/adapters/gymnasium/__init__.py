@@ -1,20 +1,19 @@
 """All tasks for users of Gymnasium: single environments, batches on the device, and other forms.
 
-Gymnasium 1.x loads no plugins, and no module of ours does work at import, so a call makes the ids known::
+``import afk`` makes their ids known (`afk.envs.adapters.ids`)::
 
+    import afk
     import gymnasium
-    import afk.envs.adapters.gymnasium
 
-    afk.envs.adapters.gymnasium.register_all()
-    env = gymnasium.make("QBabyAI-ObjectInBox-v0")
+    env = gymnasium.make("QBabyAI-ObjectInBox-v0")  # "afk:QBabyAI-ObjectInBox-v0" needs no `import afk`
     envs = gymnasium.make_vec("QBabyAI-ObjectInBox-v0", 64, vectorization_mode="vector_entry_point")
 
-Q-BabyAI is a `QueryableEnv`, with a flat form `FlatEnv`; Q-TextWorld is a `TextEnv`, with a form in tokens
-`TokenEnv`. `np_random` draws the number of a level, so the same seed gives the same episodes in a single
-environment, in Gymnasium's `SyncVectorEnv` and in a batch on the device.
+Q-BabyAI is a `QueryableEnv`, a `GridTextEnv` (``QBabyAIText-ObjectInBox-v0``) in words, or flat a `FlatEnv`;
+Q-TextWorld is a `TextEnv`, with a form in tokens `TokenEnv`. `np_random` draws the number of a level, so the
+same seed gives the same episodes in a single environment, in Gymnasium's `SyncVectorEnv` and in a batch on
+the device.
 """
 
-import re
 from typing import Any
 
 import gymnasium
@@ -22,6 +21,8 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
 
+from afk.envs.adapters.gymnasium.grid_text import GridTextEnv
+from afk.envs.adapters.gymnasium.images import check_image, image_space, show_image
 from afk.envs.adapters.gymnasium.support import (
     IMAGE_SIZES,
     SingleEnv,
@@ -34,14 +35,16 @@ from afk.envs.adapters.gymnasium.support import (
 )
 from afk.envs.adapters.gymnasium.text import TextEnv, TokenEnv, TokenVectorEnv
 from afk.envs.adapters.gymnasium.vector import QueryableVectorEnv
+from afk.envs.adapters.ids import Listed, register_ids, spell_id
 from afk.envs.qbabyai.environment import QBabyAI
-from afk.envs.qbabyai.levels.tasks import PAPER_CLAUSES, Task
+from afk.envs.qbabyai.levels.tasks import Task
 from afk.envs.qbabyai.world.state import Observation, State
 from afk.envs.qbabyai.world.words import VOCABULARY
-from afk.envs.registry import WORLDS, find_task, find_task_of, task_names, tasks_by_letters, world_of
+from afk.envs.registry import WORLDS, find_task, find_task_of, task_named, task_names, world_of
 
 __all__ = [
     "FlatEnv",
+    "GridTextEnv",
     "QueryableEnv",
     "QueryableVectorEnv",
     "TextEnv",
@@ -57,31 +60,20 @@ _LINE_HEIGHT = 28
 
 def gymnasium_id(name: str) -> str:
     """The id of a task: ``qbabyai/danger+open-door``, or ``SH``, is ``QBabyAI-Danger-OpenDoor-v0``."""
-    name = tasks_by_letters().get(name, name)
-    clauses = [clause.title.lower().replace(" ", "-") for clause in PAPER_CLAUSES]
-    family, _, rest = name.partition("/")
-    # What follows a clause, as in `danger-two-rooms`, is a word of its own.
-    parts = re.findall(rf"(?:{'|'.join(clauses)})\b|[^+]+", rest)
-    words = ["".join(word.capitalize() for word in re.split(r"\W+", part)) for part in parts]
-    return "-".join([_title(family), *words, "v0"])
-
-
-def _title(family: str) -> str:
-    """What ids of a world begin with: QBabyAI for Q-BabyAI."""
-    return WORLDS[family].title.replace("-", "") if family in WORLDS else family.capitalize()
+    name = task_named(name) if "/" not in name else name
+    family = name.partition("/")[0]
+    return spell_id(WORLDS[family].title.replace("-", "") if family in WORLDS else family.capitalize(), name)
 
 
 def register_all() -> None:
-    """Make every task known to `gymnasium.make` and `gymnasium.make_vec`; what is known already stays."""
-    for name in task_names():
-        single, batch = _FORMS[world_of(find_task(name)).name]
-        if gymnasium_id(name) not in gymnasium.registry:
-            gymnasium.register(
-                gymnasium_id(name),
-                entry_point=f"{__name__}:{single.__name__}",
-                vector_entry_point=f"{__name__}:{batch.__name__}",
-                kwargs={"name": name},
-            )
+    """Make every task known to Gymnasium, those of your own as well; what is known already stays."""
+    tasks = {name: find_task(name) for name in task_names()}
+    register_ids(
+        {
+            name: Listed(world_of(task).name, gymnasium_id(name).partition("-")[0], task.max_steps)
+            for name, task in tasks.items()
+        }
+    )
 
 
 class QueryableEnv(SingleEnv[State]):
@@ -89,7 +81,7 @@ class QueryableEnv(SingleEnv[State]):
 
     An action is ``<switch, physical, func, adj, noun>``. An observation holds the image, (7, 7, 4) uint8, and
     the instruction and the answer of this step, each as text and as tokens; the answer is empty when nothing
-    was asked.
+    was asked. Without texts it is numbers only, as Stable-Baselines3's ``MultiInputPolicy`` takes it.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012  (Gymnasium's name and type)
@@ -97,18 +89,29 @@ class QueryableEnv(SingleEnv[State]):
         "render_fps": 10,
     }
 
-    def __init__(self, name: str, render_mode: str | None = None, tile_size: int = 32) -> None:
+    def __init__(
+        self,
+        name: str,
+        render_mode: str | None = None,
+        tile_size: int = 32,
+        text: bool = True,
+        image: str = "view",
+    ) -> None:
         """Make the environment of a task.
 
         Args:
             name: the task, such as ``qbabyai/object-in-box``.
             render_mode: ``rgb_array``, ``human``, ``ansi`` or None.
             tile_size: pixels along a cell of a picture.
+            text: whether observations have the instruction and the answer as texts, too.
+            image: ``view``, the 7 x 7 cells that the agent sees, in codes; ``grid``, the whole world in
+                codes; ``rgb``, the view as a picture of 8 pixels a cell.
         """
-        super().__init__(QBabyAI(find_task_of(Task, name)), render_mode)
-        self.tile_size = check_tile_size(tile_size)
+        task = find_task_of(Task, name)
+        super().__init__(QBabyAI(task), render_mode)
+        self.tile_size, self.text, self.image = check_tile_size(tile_size), text, check_image(image)
         self.action_space = spaces.MultiDiscrete(np.array(self.world.action_sizes))
-        self.observation_space = observation_space()
+        self.observation_space = observation_space(text=text, image=image_space(task.plan.shape, image))
         self._lines = ("", "")  # the instruction and the answer
         self._window: _Window | None = None
 
@@ -139,8 +142,10 @@ class QueryableEnv(SingleEnv[State]):
         self._lines = VOCABULARY.decode(observation.mission), VOCABULARY.decode(observation.response)
         if self.render_mode == "human":
             self.render()
+        arrays = observation_arrays(observation)
+        arrays["image"] = show_image(self.state, arrays["image"], self.image)
         mission, response = self._lines
-        return observation_arrays(observation) | {"mission": mission, "response": response}
+        return arrays | ({"mission": mission, "response": response} if self.text else {})
 
     def _list_questions(self, state: State) -> list[str]:
         return question_texts(state.level.good_queries)
@@ -164,7 +169,7 @@ class FlatEnv(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         """
         RecordConstructorArgs.__init__(self, flat_actions=flat_actions)
         super().__init__(env)
-        if not isinstance(env.unwrapped, QueryableEnv):
+        if not isinstance(env.unwrapped, QueryableEnv) or env.unwrapped.image != "view":
             raise ValueError(f"FlatEnv wraps an environment that takes queries in Q-BabyAI, not {env}")
         _, self._acts, *queries = env.unwrapped.world.action_sizes
         self._query_sizes = tuple(queries)
@@ -254,10 +259,3 @@ class _Window:
 def _one_hot(numbers: Any, size: int) -> np.ndarray:
     """Integers (...) as (..., size) float32."""
     return np.eye(size, dtype=np.float32)[np.asarray(numbers, int)]
-
-
-# The single form of each world, and its batches on the device.
-_FORMS: dict[str, tuple[type, type]] = {
-    "qbabyai": (QueryableEnv, QueryableVectorEnv),
-    "qtextworld": (TextEnv, TokenVectorEnv),
-}

@@ -165,13 +165,17 @@ class SingleEnv(gymnasium.Env[dict[str, Any], Any], ABC, Generic[StateT]):
         return {**counts, "good_queries": list(self._questions)}
 
 
-def observation_space(*, text: bool = True) -> spaces.Dict:
-    """What a single environment shows, with or without its sentences as text."""
+def observation_space(*, text: bool = True, image: spaces.Box | None = None) -> spaces.Dict:
+    """What a single environment shows, with or without its sentences as text.
+
+    Tokens are categories, which libraries turn into one-hot vectors: none is larger than another.
+    """
     most = np.broadcast_to(np.array(IMAGE_SIZES, np.uint8) - np.uint8(1), (VIEW, VIEW, len(IMAGE_SIZES)))
+    tokens = len(VOCABULARY.tokens)
     entries: dict[str, spaces.Space[Any]] = {
-        "image": spaces.Box(np.zeros_like(most), most, dtype=np.uint8),
-        "mission_tokens": token_space(VOCABULARY, MISSION_LENGTH, np.uint8),
-        "response_tokens": token_space(VOCABULARY, RESPONSE_LENGTH, np.uint8),
+        "image": image or spaces.Box(np.zeros_like(most), most, dtype=np.uint8),
+        "mission_tokens": spaces.MultiDiscrete(np.full(MISSION_LENGTH, tokens)),
+        "response_tokens": spaces.MultiDiscrete(np.full(RESPONSE_LENGTH, tokens)),
     }
     if text:
         entries["mission"] = text_space(VOCABULARY, MISSION_LENGTH)
@@ -195,8 +199,8 @@ def observation_arrays(observation: Observation) -> dict[str, Any]:
     """The entries of an observation that are arrays, as copies on the host that may be written to."""
     return {
         "image": np.array(observation.image),
-        "mission_tokens": np.array(observation.mission),
-        "response_tokens": np.array(observation.response),
+        "mission_tokens": np.array(observation.mission, int),
+        "response_tokens": np.array(observation.response, int),
     }
 
 

@@ -147,18 +147,26 @@ class TokenVectorEnv(DeviceVectorEnv[State]):
         vocabulary: the words of actions by class, and of tokens.
     """
 
-    def __init__(self, name: str, num_envs: int = 1, render_mode: str | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        num_envs: int = 1,
+        render_mode: str | None = None,
+        max_episode_steps: int | None = None,
+    ) -> None:
         """Make environments of a task.
 
         Args:
             name: the task, such as ``qtextworld/take-1``.
             num_envs: how many there are.
             render_mode: ``ansi`` or None.
+            max_episode_steps: what Gymnasium says of the task; there is no other length of episodes.
         """
         task = find_task_of(Task, name)
         world = QTextWorld(task)
         self.vocabulary = world.vocabulary
-        super().__init__(world, _token_spaces(task, world.vocabulary), num_envs, render_mode)
+        space = _token_spaces(task, world.vocabulary)
+        super().__init__(world, space, num_envs, render_mode, max_episode_steps)
 
     def render(self) -> tuple[str, ...] | None:
         """What was read last in every environment, with render mode ``ansi``."""

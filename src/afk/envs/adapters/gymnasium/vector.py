@@ -63,10 +63,16 @@ class DeviceVectorEnv(
         observation_space: spaces.Dict,
         num_envs: int,
         render_mode: str | None,
+        max_episode_steps: int | None,
     ) -> None:
         """Make environments of a world; `observation_space` is that of one of them."""
         if num_envs < 1:
             raise ValueError(f"num_envs is at least 1, not {num_envs}")
+        if max_episode_steps not in (None, world.max_steps):
+            raise ValueError(
+                f"episodes of {world.name} have {world.max_steps} steps here, not {max_episode_steps}: "
+                'vectorization_mode="sync" takes another limit'
+            )
         self.world, self.num_envs = world, num_envs
         self._compiled = compiled(world)
         self.render_mode = check_render_mode(render_mode, self.metadata["render_modes"])
@@ -203,6 +209,7 @@ class QueryableVectorEnv(DeviceVectorEnv[State]):
         render_mode: str | None = None,
         tile_size: int = 32,
         text: bool = True,
+        max_episode_steps: int | None = None,
     ) -> None:
         """Make environments of a task.
 
@@ -212,9 +219,10 @@ class QueryableVectorEnv(DeviceVectorEnv[State]):
             render_mode: ``rgb_array``, ``ansi`` or None.
             tile_size: pixels along a cell of a picture.
             text: whether to spell out instructions, answers and good queries; it is faster without.
+            max_episode_steps: what Gymnasium says of the task; there is no other length of episodes.
         """
         world = QBabyAI(find_task_of(Task, name))
-        super().__init__(world, observation_space(text=text), num_envs, render_mode)
+        super().__init__(world, observation_space(text=text), num_envs, render_mode, max_episode_steps)
         self.tile_size, self.text = check_tile_size(tile_size), text
         self._missions: list[str] = [""] * num_envs
         self._questions: list[list[str]] = [[]] * num_envs
