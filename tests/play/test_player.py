@@ -1,13 +1,20 @@
 """`Player`: what it takes and gives, what it hides, and how long its texts are."""
 
 import inspect
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from afk.envs.registry import task_named
 from afk.play import Player
+from afk.play.client import Endpoint
 from afk.play.episode import Episode
+from afk.play.evaluation import Settings, evaluate_model
+from afk.play.serving import ExpertModel
+from afk.training.pretrained import play_fresh
 
+from .chat_server import served
 from .levels import GRID_TASKS, TEXT_TASKS, bare, count_tokens, fresh, play_through, secrets
 
 
@@ -102,16 +109,16 @@ def test_texts_give_nothing_away_and_are_short(levels_read: list[tuple[str, obje
             assert not [secret for secret in hidden if secret in bare(unasked)], text
 
 
-@pytest.fixture(scope="module", params=["CS"])
-def levels_read(request: pytest.FixtureRequest) -> list[tuple[str, object, list[str]]]:
+@pytest.fixture(scope="module")
+def levels_read() -> list[tuple[str, object, list[str]]]:
     """Rules, first state and all that was read in some episodes."""
-    return read_levels(request.param)
+    return read_levels("CS", 3)
 
 
-def read_levels(task: str) -> list[tuple[str, object, list[str]]]:
+def read_levels(task: str, count: int) -> list[tuple[str, object, list[str]]]:
     read = []
     for macros in (False, True):
-        for env, state in fresh(task, 2):
+        for env, state in fresh(task, count):
             episode = Episode(env, state, macros=macros)
             read.append((episode.rules, state, play_through(episode)))
             assert episode.success and not episode.invalid
@@ -119,16 +126,19 @@ def read_levels(task: str) -> list[tuple[str, object, list[str]]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("task", GRID_TASKS)
-def test_every_grid_task_is_won_from_text_alone(task: str) -> None:
-    test_texts_give_nothing_away_and_are_short(read_levels(task))
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("kept")
-@pytest.mark.parametrize("task", TEXT_TASKS)
-def test_every_text_task_is_won_from_text_alone(task: str) -> None:
-    test_texts_give_nothing_away_and_are_short(read_levels(task))
+@pytest.mark.parametrize("task", [*GRID_TASKS, *TEXT_TASKS])
+def test_every_task_is_won_from_text_alone(task: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    if task in TEXT_TASKS:
+        request.getfixturevalue("kept")
+    test_texts_give_nothing_away_and_are_short(read_levels(task, 2))
+    # The same over HTTP, level by level what `afk eval expert` wins.
+    _, chunks = play_fresh("expert", task_named(task), episodes=2, seed=0)
+    won = [bool(each) for chunk in chunks for each in chunk.success]
+    with served(ExpertModel()) as address:
+        for macros, tools in ((False, True), (True, False)):
+            settings = Settings("expert", task, episodes=2, macros=macros, tools=tools)
+            summary = evaluate_model(settings, Endpoint(address, "expert"), tmp_path / f"{macros}")
+            assert summary["won"] == won == [True, True] and summary["invalid"] == 0
 
 
 @pytest.mark.parametrize("mode", ["no-questions", "all-told"])

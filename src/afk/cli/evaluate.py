@@ -1,7 +1,8 @@
 """``afk eval``."""
 
 import json
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -14,8 +15,12 @@ from afk.cli.options import (
     JsonOption,
     SeedOption,
     TaskOption,
+    count_steps,
     make_console,
 )
+
+MODEL = "openai:"  # what the name of a language model begins with
+OPENAI = "https://api.openai.com/v1"
 
 
 def evaluate(
@@ -25,8 +30,46 @@ def evaluate(
     seed: SeedOption = 0,
     any_task: AnyTaskOption = False,
     as_json: JsonOption = False,
+    base_url: Annotated[str, typer.Option(help="Of a model: where it is served, with /v1.")] = OPENAI,
+    mode: Annotated[str, typer.Option(help="Of a model: no-questions, asking or all-told.")] = "asking",
+    macros: Annotated[bool, typer.Option(help="Of a model: macros such as `go to the grey ball`.")] = False,
+    plain: Annotated[bool, typer.Option(help="Of a model: plain text instead of tool calls.")] = False,
+    at_once: Annotated[int, typer.Option(help="Of a model: how many levels are played at once.")] = 4,
+    budget: Annotated[
+        str | None, typer.Option(help="Of a model: the most tokens it may take, such as 2M.")
+    ] = None,
+    history: Annotated[
+        int, typer.Option(help="Of a model: turns it sees again, beside questions; 0 is all.")
+    ] = 0,
+    max_tokens: Annotated[int, typer.Option(help="Of a model: the most tokens of a reply.")] = 512,
+    temperature: Annotated[
+        float | None, typer.Option(min=0, help="Of a model: what replies are drawn with.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Of a model: the folder of its transcripts; else in runs/models.")
+    ] = None,
 ) -> None:
-    """Play fresh levels of a task and print the paper's measures."""
+    """Play fresh levels of a task and print the paper's measures; of a model, what it costs as well."""
+    if agent.startswith(MODEL):
+        from afk.envs.registry import task_named
+        from afk.play.client import Endpoint
+        from afk.play.evaluation import Settings, evaluate_model
+
+        name = agent.removeprefix(MODEL)
+        form = {"mode": mode, "macros": macros, "tools": not plain, "history": history}
+        replies = {"max_tokens": max_tokens, "temperature": temperature}
+        settings = Settings(name, task_named(task), episodes, seed, **form, **replies)
+        summary = evaluate_model(
+            settings,
+            Endpoint(base_url, name, **replies),
+            out or settings.folder,
+            at_once=at_once,
+            budget=None if budget is None else count_steps("--budget", budget, what="tokens"),
+            console=Console(stderr=True),
+        )
+        summary.pop("won")
+        _print(summary, as_json=as_json)
+        return
     from rich.progress import track
 
     from afk.envs.registry import task_named
@@ -36,7 +79,11 @@ def evaluate(
     task = task_named(task)
     summary, chunks = play_fresh(agent, task, episodes=episodes, seed=seed, any_task=any_task)
     chunks = track(chunks, f"{agent} on {task}", console=Console(stderr=True), transient=True, total=None)
-    summary |= summarise(chunks)
+    _print(summary | summarise(chunks), as_json=as_json)
+
+
+def _print(summary: dict[str, Any], *, as_json: bool) -> None:
+    """Print measures as a table, or as JSON."""
     if as_json:
         print(json.dumps(summary, indent=2))
         return

@@ -13,7 +13,8 @@ MOST = 2**24  # episodes, levels or environments that can be asked for; no machi
 AgentArgument = Annotated[
     str,
     typer.Argument(
-        help="Who plays: expert, random, pretrained (it comes with afk), a run's folder, or a checkpoint."
+        help="Who plays: expert, random, pretrained (it comes with afk), a run's folder, a checkpoint, or "
+        "openai:MODEL, a language model behind --base-url."
     ),
 ]
 AnyTaskOption = Annotated[
@@ -66,13 +67,13 @@ def end_with(failures: list[str]) -> None:
         raise typer.Exit(1)
 
 
-def count_steps(option: str, text: str) -> int:
-    """The number of steps that an option of the command line says, such as 500K or 20M."""
+def count_steps(option: str, text: str, *, what: str = "steps") -> int:
+    """The number of steps, or of what else, that an option of the command line says, such as 500K or 20M."""
     scale = {"K": 10**3, "M": 10**6, "G": 10**9}.get(text[-1:].upper(), 1)
     try:
         steps = int(float(text[:-1] if scale > 1 else text) * scale)
     except (ValueError, OverflowError):
         steps = 0
     if steps < 1:
-        raise ValueError(f"{option} is a number of steps such as 500K or 20M, not {text!r}")
+        raise ValueError(f"{option} is a number of {what} such as 500K or 20M, not {text!r}")
     return steps

@@ -1,0 +1,160 @@
+"""A client of Chat Completions over HTTP, of the standard library: retries, rate limits, and no redirects."""
+
+import json
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from afk.files import parse_json
+
+KEY_NAME = "OPENAI_API_KEY"
+_LARGEST = 4 * 2**20  # bytes of a reply that are read
+_LONGEST_WAIT = 120.0  # seconds that a server may make us wait before we try again
+_AT_HOME = ("127.0.0.1", "::1", "localhost")
+
+
+class Reply(NamedTuple):
+    """What a model said.
+
+    Attributes:
+        message: the assistant's message.
+        finish_reason: why it stopped.
+        prompt_tokens: what the server counted; if it does not, None.
+        completion_tokens: likewise.
+        seconds: how long it took, waiting and retries included.
+    """
+
+    message: dict[str, Any]
+    finish_reason: str
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    seconds: float
+
+
+class _TryAgain(Exception):  # noqa: N818  (never leaves this module)
+    """Something that may go away, and how long the server says that takes."""
+
+    def __init__(self, why: str, after: float | None = None) -> None:
+        super().__init__(why)
+        self.after = after
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A model behind an address.
+
+    Attributes:
+        base_url: what ``/chat/completions`` comes after, such as ``http://127.0.0.1:8000/v1``.
+        model: its name.
+        max_tokens: of a reply.
+        temperature: what it is drawn with; None leaves that to the server.
+        timeout: seconds until a request is tried again.
+        tries: how often a request is tried.
+        pause: seconds before the second try; twice as long before each that follows.
+        sleep: how to wait.
+    """
+
+    base_url: str
+    model: str
+    max_tokens: int = 512
+    temperature: float | None = None
+    timeout: float = 120.0
+    tries: int = 6
+    pause: float = 1.0
+    sleep: Callable[[float], None] = field(default=time.sleep, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        address = urlsplit(self.base_url)
+        if address.scheme not in ("http", "https") or not address.hostname or address.username:
+            raise ValueError(
+                f"--base-url is an address such as http://127.0.0.1:8000/v1, not {_host_of(self.base_url)!r}"
+            )
+        if os.environ.get(KEY_NAME) and address.scheme == "http" and address.hostname not in _AT_HOME:
+            raise ValueError(
+                f"{KEY_NAME} is sent over https or to this machine only, not to {address.hostname}"
+            )
+
+    def complete(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> Reply:
+        """The model's next message; a ValueError of one line if there is none to be had."""
+        body: dict[str, Any] = {"model": self.model, "messages": messages, "max_tokens": self.max_tokens}
+        body |= {"temperature": self.temperature} if self.temperature is not None else {}
+        body |= {"tools": tools} if tools else {}
+        start, pause, problem = time.monotonic(), self.pause, ""
+        for number in range(self.tries):
+            try:
+                return _read(self._post(json.dumps(body).encode()), time.monotonic() - start)
+            except _TryAgain as again:
+                problem = str(again)
+                if number + 1 < self.tries:
+                    self.sleep(min(pause if again.after is None else again.after, _LONGEST_WAIT))
+                pause *= 2
+        raise ValueError(f"{self.model} did not answer after {self.tries} tries: {problem}")
+
+    def _post(self, body: bytes) -> bytes:
+        """The body of the answer to a request."""
+        address, key = urlsplit(self.base_url), os.environ.get(KEY_NAME, "")
+        kind = HTTPSConnection if address.scheme == "https" else HTTPConnection
+        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
+        connection = kind(address.hostname or "", address.port, timeout=self.timeout)
+        try:
+            connection.request("POST", f"{address.path.rstrip('/')}/chat/completions", body, headers)
+            response = connection.getresponse()
+            content = response.read(_LARGEST + 1)
+        except (OSError, HTTPException) as error:
+            raise _TryAgain(f"{type(error).__name__} at {address.hostname}") from error
+        finally:
+            connection.close()
+        if len(content) > _LARGEST:
+            raise _TryAgain(f"a reply of more than {_LARGEST:,} bytes")
+        return _check(response, content, key)
+
+
+def _check(response: HTTPResponse, content: bytes, key: str) -> bytes:
+    """The content of a good answer; what else there is is raised, and never holds the key."""
+    if response.status == 200:
+        return content
+    said = " ".join(content[:300].decode(errors="replace").split())
+    why = f"{response.status} {response.reason}: {said.replace(key, '***') if key else said}"
+    if response.status in (408, 409, 425, 429) or response.status >= 500:
+        raise _TryAgain(why, _wait_of(response.getheader("Retry-After")))
+    raise ValueError(f"the server refused: {why}")
+
+
+def _wait_of(header: str | None) -> float | None:
+    """The seconds that a ``Retry-After`` header asks for: a number, or a date."""
+    if header is None:
+        return None
+    try:
+        return max(0.0, float(header))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(header).timestamp() - time.time())
+    except ValueError:
+        return None
+
+
+def _read(content: bytes, seconds: float) -> Reply:
+    """The reply in the body of an answer."""
+    try:
+        answer = parse_json(content)
+        choice = answer["choices"][0]
+        message = choice["message"]
+        usage = answer.get("usage") or {}
+        counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
+        counts = [count if isinstance(count, int) and count >= 0 else None for count in counts]
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+        raise _TryAgain("the answer is no chat completion") from error
+    if not isinstance(message, dict):
+        raise _TryAgain("the answer holds no message")
+    return Reply(message, str(choice.get("finish_reason")), counts[0], counts[1], seconds)
+
+
+def _host_of(text: str) -> str:
+    """An address as it may be shown: without what stands before an @."""
+    return text.rpartition("@")[2]

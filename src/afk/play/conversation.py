@@ -1,0 +1,202 @@
+"""One level played by a chat model: messages, a transcript that grows line by line, and what came of it.
+
+A transcript is all there is to remember: what a model said is read back from it and played again, so that a
+level which was cut off goes on where it stopped.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from afk.files import append_file, parse_json, read_bytes, write_file
+from afk.play.client import Reply
+from afk.play.episode import Episode
+from afk.play.tools import Call, describe_form, describe_tools, read_reply
+
+GIVES_UP = 10  # lines in a row that cannot be read end an episode
+_LONGEST = 4_000  # letters of a message that the model gets to see again
+
+Message = dict[str, Any]
+Complete = Callable[[list[Message], list[Message]], Reply]
+
+
+class Transcript:
+    """The lines of a level in a JSONL file, or nowhere.
+
+    Attributes:
+        said: the assistant's lines that were there already, in order.
+        result: what came of the level, if it was played to the end.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path, self._rules = path, None
+        self.said: list[Message] = []
+        self.result: Message | None = None
+        for line in self._read():
+            if line.get("role") == "assistant":
+                self.said.append(line)
+            self._rules = line["content"] if line.get("role") == "system" else self._rules
+            self.result = line.get("result", self.result)
+        self._replayed = self._written
+
+    def add(self, line: Message) -> None:
+        """Add a line, unless it is one that is there already."""
+        if self._replayed > 0:
+            self._replayed -= 1
+            if line.get("role") == "system" and line["content"] != self._rules:
+                raise ValueError(f"{self._path} was begun with other rules; name another folder with --out")
+            return
+        if self._path is not None:
+            append_file(self._path, (json.dumps(line) + "\n").encode())
+
+    def _read(self) -> list[Message]:
+        """The lines so far; a last one that was not written to its end is dropped."""
+        self._written = 0
+        if self._path is None:
+            return []
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        if not self._path.exists():
+            return []
+        whole, lines = b"", []
+        for raw in read_bytes(self._path).splitlines(keepends=True):
+            try:
+                line = parse_json(raw)
+            except ValueError:
+                line = None
+            if not isinstance(line, dict) or not raw.endswith(b"\n"):
+                break
+            whole, lines = whole + raw, [*lines, line]
+        if len(whole) != self._path.stat().st_size:
+            write_file(self._path, whole)
+        self._written = len(lines)
+        return lines
+
+
+@dataclass
+class Conversation:
+    """A model at a level.
+
+    Attributes:
+        episode: what it plays.
+        mode: see `Episode`.
+        tools: whether it has tools, or plain text.
+        history: how many of its latest turns it sees again; questions and answers always. 0 is all.
+        messages: rules and first observation, then a list for each turn.
+    """
+
+    episode: Episode
+    mode: str
+    tools: bool
+    history: int = 0
+    turns: list[tuple[bool, list[Message]]] = field(default_factory=list)
+
+    def play(self, complete: Complete, transcript: Transcript) -> Message:
+        """Play to the end; returns what came of it."""
+        schemas = describe_tools(self.mode) if self.tools else []
+        form = describe_form(self.mode, tools=self.tools)
+        opening = [
+            {"role": "system", "content": f"{self.episode.rules}\n{form}"},
+            {"role": "user", "content": self.episode.observation},
+        ]
+        for message in opening:
+            transcript.add(message)
+        known, counts, in_vain = iter(transcript.said), {"prompt": 0, "completion": 0}, 0
+        requests, seconds = 0, 0.0
+        while not self.episode.is_over and in_vain < GIVES_UP:
+            line = next(known, None)
+            if line is None:
+                line = _write_down(complete([*opening, *self._visible()], schemas))
+            transcript.add(line)
+            requests, seconds = requests + 1, seconds + line["seconds"]
+            for name in counts:
+                counts[name] += line["usage"][f"{name}_tokens"]
+            in_vain = self._answer(line["message"], transcript, in_vain)
+        result = self._result(in_vain) | {f"{name}_tokens": count for name, count in counts.items()}
+        result |= {"requests": requests, "seconds": round(seconds, 3)}
+        transcript.add({"result": result})
+        return result
+
+    def _answer(self, message: Message, transcript: Transcript, in_vain: int) -> int:
+        """Do what a message says, and answer it; returns how many lines in a row could not be read."""
+        calls, asks = read_reply(message), False
+        answers: list[Message] = []
+        for call in calls:
+            before = self.episode.invalid
+            seen = self._do(call)
+            in_vain = in_vain + 1 if self.episode.invalid > before else 0
+            asks |= call.tool == "ask"
+            role: Message = (
+                {"role": "tool", "tool_call_id": call.identity} if call.identity else {"role": "user"}
+            )
+            answers.append(role | {"content": seen})
+        for answer in answers:
+            transcript.add(answer)
+        self.turns.append((asks, [_say_again(message, calls), *answers]))
+        return in_vain
+
+    def _do(self, call: Call) -> str:
+        if not call.tool:
+            form = describe_form(self.mode, tools=self.tools)
+            return self.episode.reject(f"{call.line}. {form}")
+        return self.episode.ask(call.line) if call.tool == "ask" else self.episode.act(call.line)
+
+    def _visible(self) -> list[Message]:
+        """The turns that the model sees again."""
+        first = len(self.turns) - self.history if self.history else 0
+        return [
+            message
+            for number, (asks, messages) in enumerate(self.turns)
+            if asks or number >= first
+            for message in messages
+        ]
+
+    def _result(self, in_vain: int) -> Message:
+        episode, stats = self.episode, self.episode.stats
+        return {
+            "success": episode.success,
+            "ending": "given up" if in_vain >= GIVES_UP and not episode.is_over else episode.ending,
+            "reward": episode.reward,
+            "steps": int(stats.steps),
+            "queries": int(stats.queries),
+            "good": int(stats.good),
+            "wanted": int(stats.wanted),
+            "invalid": episode.invalid,
+            "labels": episode.labels,
+        }
+
+
+def _write_down(reply: Reply) -> Message:
+    """A reply as a line of a transcript."""
+    return {
+        "role": "assistant",
+        "message": reply.message,
+        "finish_reason": reply.finish_reason,
+        "usage": {
+            "prompt_tokens": reply.prompt_tokens or 0,
+            "completion_tokens": reply.completion_tokens or 0,
+        },
+        "seconds": round(reply.seconds, 3),
+    }
+
+
+def _say_again(message: Message, calls: list[Call]) -> Message:
+    """A message as the model gets it back: whole tool calls, and no more text than is sensible."""
+    content = message.get("content")
+    again: Message = {"role": "assistant", "content": content[:_LONGEST] if isinstance(content, str) else ""}
+    if any(call.identity for call in calls):
+        again["tool_calls"] = [
+            {
+                "id": call.identity,
+                "type": "function",
+                "function": {"name": call.tool or "act", "arguments": json.dumps(_arguments(call))},
+            }
+            for call in calls
+            if call.identity
+        ]
+    return again
+
+
+def _arguments(call: Call) -> dict[str, str]:
+    return {"question" if call.tool == "ask" else "action": call.line} if call.tool else {}

@@ -1,0 +1,273 @@
+"""Chat models, good and bad, over the real protocol: what comes of them, and that nothing is lost."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from afk.play.budget import Budget, BudgetSpentError
+from afk.play.client import KEY_NAME, Endpoint
+from afk.play.evaluation import Settings, evaluate_model
+from afk.play.serving import ExpertModel, Reply
+from afk.play.tools import describe_tools, read_reply
+
+from .chat_server import served
+
+TOOL_CALL = {"id": "a", "type": "function"}
+
+
+def say(content: Any, **more: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": content, **more}
+
+
+def call(name: Any, arguments: Any) -> dict[str, Any]:
+    return say(None, tool_calls=[{**TOOL_CALL, "function": {"name": name, "arguments": arguments}}])
+
+
+def evaluate(reply: Reply, folder: Path, *, budget: int | None = None, **settings: Any) -> dict[str, Any]:
+    with served(reply) as address:
+        endpoint = Endpoint(address, "model", sleep=lambda seconds: None)
+        return evaluate_model(
+            Settings("model", "C", **{"episodes": 2, **settings}), endpoint, folder, budget=budget
+        )
+
+
+def lines_of(folder: Path) -> list[dict[str, Any]]:
+    return [
+        json.loads(line) for path in sorted(folder.glob("*.jsonl")) for line in path.read_text().splitlines()
+    ]
+
+
+def test_who_never_asks_and_who_does_nothing_else(tmp_path: Path) -> None:
+    silent = evaluate(lambda *_: call("act", '{"action": "turn left"}'), tmp_path / "silent")
+    assert silent["queries"] == silent["success"] == silent["invalid"] == 0
+    assert silent["episode_length"] == 81 and silent["endings"] == {"out of time": 2}
+    curious = evaluate(lambda *_: say("ask: where is the kitchen?"), tmp_path / "curious", tools=False)
+    assert curious["queries"] == 81 and curious["precision"] == curious["recall"] == 0
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        call("act", '{"action": "turn left"'),
+        call("act", "[]"),
+        call("act", '{"action": 3}'),
+        call("act", '{"action": null, "question": "where kitchen"}'),
+        call("fly", '{"action": "up"}'),
+        call(None, None),
+        say(None, tool_calls=["act"]),
+        say(""),
+        say(None),
+        say(None, refusal="I would rather not."),
+        say("I cannot help with that.\nPlease ask somebody else."),
+        say("la " * 40_000),
+        say([{"type": "text", "text": "{" * 30_000}]),
+        call("act", '{"action": "dance"}'),
+    ],
+)
+def test_what_cannot_be_read_is_answered_counted_and_given_up(
+    tmp_path: Path, message: dict[str, Any]
+) -> None:
+    for tools in (True, False):
+        folder = tmp_path / str(tools)
+        summary = evaluate(lambda *_: message, folder, tools=tools, episodes=1)
+        assert summary["endings"] == {"given up": 1} and summary["success"] == 0
+        assert summary["invalid"] == summary["episode_length"] == 10
+        answers = [line for line in lines_of(folder) if line.get("role") in ("tool", "user")][1:]
+        assert len(answers) == 10 and all(line["content"].startswith("Invalid: ") for line in answers)
+
+
+def test_tool_calls_may_be_written_out(tmp_path: Path) -> None:
+    expert = ExpertModel()
+
+    def reply(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> dict[str, Any]:
+        function = expert(messages, tools)["tool_calls"][0]["function"]
+        written = {"name": function["name"], "arguments": json.loads(function["arguments"])}
+        return say(f"<think>\nlet me see\n</think><tool_call>\n{json.dumps(written)}\n</tool_call>")
+
+    assert evaluate(reply, tmp_path)["success"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("act: turn left", ("act", "turn left")),
+        ("I think.\n**Ask: where is the ball?**", ("ask", "where is the ball")),
+        ("act(forward)", ("act", "forward")),
+        ("act: left\nact: right", ("act", "right")),
+        ("forward", ("act", "forward")),
+        ('{"name": "ask", "parameters": {"question": "where kitchen"}}', ("ask", "where kitchen")),
+    ],
+)
+def test_plain_text_is_read(text: str, read: tuple[str, str]) -> None:
+    (found,) = read_reply(say(text))
+    assert (found.tool, found.line) == read
+
+
+def test_schemas_come_from_the_docstrings() -> None:
+    act, ask = (tool["function"] for tool in describe_tools("asking"))
+    assert act["parameters"]["required"] == ["action"] and "action" in act["description"] + str(act)
+    assert ask["parameters"]["properties"]["question"]["type"] == "string"
+    assert [tool["function"]["name"] for tool in describe_tools("all-told")] == ["act"]
+
+
+def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    asked: list[int] = []
+
+    def counting(model: ExpertModel, most: int) -> Reply:
+        def reply(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> dict[str, Any]:
+            asked.append(len(messages))
+            if len(asked) > most:
+                raise ValueError("no more")
+            return model(messages, tools)
+
+        return reply
+
+    whole = evaluate(ExpertModel(), tmp_path / "whole")
+    for most in (3, 9, 14):
+        with pytest.raises(ValueError, match=r"of 2 levels are done, .* the server refused: 400"):
+            evaluate(counting(ExpertModel(), most), tmp_path / "cut")
+        latest = max((tmp_path / "cut").glob("*.jsonl"))
+        latest.write_bytes(latest.read_bytes()[:-7])  # killed as it wrote
+    cut = evaluate(counting(ExpertModel(), 1_000), tmp_path / "cut")
+    assert {**cut, "seconds": 0} == {**whole, "seconds": 0}
+    again = evaluate(counting(ExpertModel(), 0), tmp_path / "cut")  # nothing is left to be asked
+    assert again == cut
+    with pytest.raises(ValueError, match="was begun with mode 'asking', not 'all-told'"):
+        evaluate(ExpertModel(), tmp_path / "cut", mode="all-told")
+
+
+def test_the_budget_is_never_exceeded(tmp_path: Path) -> None:
+    whole = evaluate(ExpertModel(), tmp_path / "whole")
+    needed = int(2 * (whole["prompt_tokens"] + whole["completion_tokens"]))
+    for budget in (1, needed // 2):
+        with pytest.raises(ValueError, match=r"of 2 levels are done, ([\d,]+) tokens spent: the budget of"):
+            evaluate(ExpertModel(), tmp_path / "cut", budget=budget)
+        spent = sum(sum(line["usage"].values()) for line in lines_of(tmp_path / "cut") if "usage" in line)
+        assert spent <= budget
+    assert evaluate(ExpertModel(), tmp_path / "cut", budget=20 * needed)["success"] == 1
+
+
+@contextmanager
+def rude(*answers: tuple[int, dict[str, str], bytes]) -> Iterator[tuple[str, list[dict[str, str]]]]:
+    """A server that gives these answers in turn, the last for ever; its address, and headers that came."""
+    seen: list[dict[str, str]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            status, headers, body = answers[min(len(seen), len(answers) - 1)]
+            seen.append(dict(self.headers))
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}", seen
+        server.shutdown()
+
+
+GOOD = 200, {}, json.dumps({"choices": [{"message": say("act: left")}]}).encode()
+
+
+def test_several_threads_share_a_budget() -> None:
+    with rude(GOOD) as (address, seen):  # which counts no tokens: the most that there can be are taken
+        budget, spent = Budget(20_000), []
+        endpoint, messages = Endpoint(address, "model", max_tokens=64), [{"role": "user", "content": "hi"}]
+
+        def ask() -> None:
+            try:
+                while True:
+                    budget.complete(endpoint, messages, [])
+            except BudgetSpentError:
+                spent.append(budget.spent)
+
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(spent) == 4 and 18_000 < budget.spent <= 20_000 and len(seen) > 40
+
+
+@pytest.mark.parametrize(
+    ("answer", "waits"),
+    [
+        ((429, {"Retry-After": "7"}, b"slow down"), 7),
+        ((429, {"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, b""), 0),
+        ((429, {"Retry-After": "soon"}, b""), 1),
+        ((503, {"Retry-After": "86400"}, b""), 120),
+        ((500, {}, b"oops"), 1),
+        ((200, {}, b"<html>"), 1),
+        ((200, {}, b'{"choices": []}'), 1),
+        ((200, {}, b'{"choices": [{"message": null}]}'), 1),
+        ((200, {}, b"[" * 5_000_000), 1),
+        ((200, {"Content-Length": "900"}, b"{}"), 1),
+    ],
+)
+def test_what_may_go_away_is_tried_again(answer: tuple[int, dict[str, str], bytes], waits: float) -> None:
+    slept: list[float] = []
+    with rude(answer, GOOD) as (address, seen):
+        reply = Endpoint(address, "model", sleep=slept.append).complete([], [])
+    assert reply.message["content"] == "act: left" and reply.prompt_tokens is None
+    assert slept == [waits] and len(seen) == 2
+
+
+def test_what_does_not_go_away_ends_in_one_line() -> None:
+    slept: list[float] = []
+    with rude((500, {}, b"down\nand out")) as (address, _), pytest.raises(ValueError) as error:
+        Endpoint(address, "model", sleep=slept.append, tries=4).complete([], [])
+    assert str(error.value).startswith("model did not answer after 4 tries: 500") and slept == [1, 2, 4]
+    assert "\n" not in str(error.value)
+
+
+def test_the_key_goes_to_the_server_and_nowhere_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KEY_NAME, "sk-secret")
+    with rude((401, {}, b"bad key sk-secret")) as (address, seen), pytest.raises(ValueError) as error:
+        evaluate_model(Settings("model", "C", episodes=1), Endpoint(address, "model"), tmp_path)
+    assert seen[0]["Authorization"] == "Bearer sk-secret"
+    assert "bad key ***" in str(error.value) and "sk-secret" not in str(error.value)
+    evaluate(lambda *_: say(""), tmp_path / "played", episodes=1)
+    assert not [path for path in tmp_path.rglob("*.*") if "sk-secret" in path.read_text()]
+    with pytest.raises(ValueError, match="over https or to this machine only, not to example"):
+        Endpoint("http://example.org/v1", "model")
+    away = 302, {"Location": "http://example.org/"}, b""
+    with rude(away) as (address, _), pytest.raises(ValueError, match="the server refused: 302"):
+        Endpoint(address, "model").complete([], [])
+
+
+@pytest.mark.parametrize("address", ["", "ftp://x/v1", "http://", "https://user:sk-secret@example.org/v1"])
+def test_an_address_that_is_none(address: str) -> None:
+    with pytest.raises(ValueError, match="--base-url is an address") as error:
+        Endpoint(address, "model")
+    assert "sk-secret" not in str(error.value)
+
+
+def test_the_official_client_reads_our_server() -> None:
+    openai = pytest.importorskip("openai", reason="an optional extra of models")
+    with served(ExpertModel()) as address:
+        client = openai.OpenAI(base_url=address, api_key="none")
+        rules = "The world has one room, room0, of 7 by 7 cells.\nYou may ask\n`explore`"
+        seen = (
+            "Your task: find mary toy.\nYou are in room0, facing north, floor ahead.\n"
+            "Not yet seen in full: rooms 0.\nYou carry nothing."
+        )
+        messages = [{"role": "system", "content": rules}, {"role": "user", "content": seen}]
+        answer = client.chat.completions.create(
+            model="expert", messages=messages, tools=describe_tools("asking")
+        )
+        assert [model.id for model in client.models.list()] == ["afk"]
+    (called,) = answer.choices[0].message.tool_calls
+    assert called.function.name == "ask" and "mary toy" in called.function.arguments
+    assert answer.usage.prompt_tokens > 0 and answer.choices[0].finish_reason == "tool_calls"
