@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from afk.envs.registry import make, task_named
+from afk.envs.registry import make_roomy, task_named
 from afk.episodes.interactive import trace_policy
 from afk.episodes.trace import Trace
 from afk.episodes.tracer import trace_episode
@@ -67,7 +67,7 @@ def watch(agent: AgentLike, task: str, *, seed: int = 0, level: int = 0, any_tas
         return trace_policy(play_by_plan(task), agent, seed=seed, level=level)
     found = agent if isinstance(agent, TrainedAgent) else load_agent(agent, task, any_task=any_task)
     name = agent if isinstance(agent, str) else "the agent"
-    return trace_episode(play_on(found, make(task), name=name), found.network, seed=seed, level=level)
+    return trace_episode(play_on(found, make_roomy(task), name=name), found.network, seed=seed, level=level)
 
 
 def train(

@@ -12,6 +12,7 @@ from afk.compiling import known_options
 StateT = TypeVar("StateT", covariant=True)
 NO_SOUND_LEVEL = "{}: hardly any draw gives a sound level; make rooms larger or things fewer"
 _DRAWS = 1024  # levels drawn at once
+_PROGRAMS = 16  # kept in memory, some 35 MB each; all tasks of a mixture should have room
 _HOPELESS = 64  # this many times that many draws without a sound level: there is none
 # How programs for a CPU are compiled. With all that LLVM can do it takes twice as long, and levels are not
 # drawn faster; with nothing of it they are drawn at a tenth of the speed, but a few are there sooner.
@@ -56,7 +57,7 @@ def draw_sound(source: LevelSource[StateT], key: jax.Array, size: int) -> StateT
     return jax.tree.map(lambda *leaves: jax.device_put(np.concatenate(leaves)[:size]), *drawn)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=_PROGRAMS)
 def _draw_rounds(source: LevelSource[Any], *, few: bool) -> Callable[..., Any]:
     """A function that draws levels, sound or not, for each of several keys; equal sources share it."""
 

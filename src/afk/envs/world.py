@@ -81,6 +81,7 @@ class World:
         text: the world in words.
         describe: a row about a task, for lists of tasks: what stands in it by column.
         editions: the paper's tasks with levels of another make.
+        trim: a state on the host without the room that a world has for levels of other tasks.
         facts: what is known in a state now, for sources on the host; None if they cannot be asked there.
     """
 
@@ -97,4 +98,5 @@ class World:
     text: TextInterface
     describe: Callable[[Any], dict[str, Any]]
     editions: Callable[[], tuple[Any, ...]] = tuple
+    trim: Callable[[Environment[Any], Any], Any] = lambda env, state: state
     facts: Callable[[Any], Facts] | None = None

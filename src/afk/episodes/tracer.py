@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from afk.agents.base import Agent
 from afk.agents.notebook import UNUSED, Notebook, write
 from afk.envs.core import EpisodeStats, TimeStep
 from afk.envs.qbabyai.world import cells
-from afk.envs.registry import world_of
+from afk.envs.registry import shared_program, world_of
 from afk.episodes.trace import Head, Step, Trace
 from afk.language import Vocabulary
 from afk.learning.rollout import (
@@ -72,9 +73,10 @@ class Tracer:
     """
 
     def __init__(self, play: Play, state: Any, observation: Any, notebook: Notebook) -> None:
-        self.play, self._text = play, world_of(play.env).text
+        world = world_of(play.env)
+        self.play, self._text, self._trim = play, world.text, partial(world.trim, play.env)
         self._decode = play.env.vocabulary.decode
-        self.state, self.seen = state, self._text.see(play.env, observation.seen)
+        self.state, self.seen = self._trim(state), self._text.see(play.env, observation.seen)
         self.instruction = self._decode(observation.mission)
         self.notebook = _sets(notebook, self._decode)
         self.steps: list[Step] = []
@@ -110,7 +112,8 @@ class Tracer:
             truncated=bool(time_step.truncated),
             success=bool(time_step.success),
         )
-        self.state, self.seen, self._stats = moment.state, seen, jax.tree.map(int, time_step.stats)
+        self.state, self.seen = self._trim(moment.state), seen
+        self._stats = jax.tree.map(int, time_step.stats)
         self.steps.append(step)
         return step
 
@@ -133,13 +136,14 @@ def trace_episode(play: Play, agent: Agent, *, seed: int, level: int = 0) -> Tra
     """Play one fresh level, actions drawn from the agent's policy as in training, and keep everything."""
     _, key = fresh_keys(seed)
     pool = draw_level(play.env, seed=seed, level=level)
-    levels = open_levels(play, pool)
+    shared = replace(play, env=shared_program(play.env))
+    levels = open_levels(shared, pool)
     actors = start_actors(agent, levels, 1)
     first = jax.tree.map(lambda leaf: leaf[0], (pool.states, pool.observations, actors.notebooks))
     tracer = Tracer(play, *jax.device_get(first))
     while not tracer.is_over:
         key, act_key = jax.random.split(key)
-        actors, moment = _act(play, agent, levels, actors, act_key)
+        actors, moment = _act(shared, agent, levels, actors, act_key)
         tracer.add(jax.device_get(moment))
     return tracer.record()
 

@@ -11,7 +11,7 @@ from afk.agents.note_rules import note_taking
 from afk.agents.notebook import Similarity
 from afk.agents.variants import find_variant
 from afk.envs.core import Environment
-from afk.envs.registry import make, make_roomy
+from afk.envs.registry import make_roomy
 from afk.learning.algorithm import algorithm_of
 from afk.learning.rollout import Play
 from afk.learning.schedules import Schedules, schedules_at
@@ -38,7 +38,7 @@ def make_play(
 def play_by_plan(task: str) -> Play:
     """A task as a person or a plan plays it, with a notebook like the published agent's."""
     config = preset("laptop", [task])
-    return make_play(make(task), config.agent, Similarity(config.n_gram, config.alpha), config.clauses)
+    return make_play(make_roomy(task), config.agent, Similarity(config.n_gram, config.alpha), config.clauses)
 
 
 def make_agent(config: Config, key: jax.Array) -> Agent:

@@ -19,6 +19,7 @@ from afk.learning.devices import side_by_side
 from afk.learning.rollout import Actors, Play, act, open_levels, start_actors
 
 CHUNK = 500  # episodes played at once
+_TOGETHER = 128  # levels drawn, at least
 _Z = 1.96  # a 95% interval
 _FRESH = 1_000  # far from the purposes that a run splits its seed into
 
@@ -66,9 +67,11 @@ def fresh_keys(seed: int) -> jax.Array:
 
 def draw_level(env: Environment[Any], *, seed: int, level: int = 0) -> Pool[Any]:
     """One of the fresh levels of a seed, as a pool of one; `afk watch` and `afk play` show the first."""
-    # Cut on the host, where no program is compiled for every number.
-    states = jax.device_get(env.draw_many(fresh_keys(seed)[0], level + 1))
-    return pool_of(env, jax.tree.map(lambda leaf: jnp.asarray(leaf[level:]), states))
+    # In one of few numbers, and cut on the host: a program is compiled for every shape.
+    count = -(-(level + 1) // _TOGETHER) * _TOGETHER
+    states = jax.device_get(env.draw_many(fresh_keys(seed)[0], count))
+    one = jax.tree.map(lambda leaf: jnp.asarray(leaf[level : level + 1]), states)
+    return pool_of(shared_program(env), one)
 
 
 POLICIES: dict[str, Policy] = {"expert": expert, "random": random}

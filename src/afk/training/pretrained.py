@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
 from importlib.resources import as_file, files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -43,8 +44,7 @@ def find_agent(name: str, tasks: tuple[str, ...], *, any_task: bool = False) -> 
     """
     tasks = tuple(map(task_named, tasks))  # what does not exist nobody was trained on
     if name == PRETRAINED:
-        with as_file(_pretrained(tasks[0], any_task=any_task)) as path:
-            return load_agent(path)
+        return _load_pretrained(_pretrained(tasks[0], any_task=any_task))
     path = Path(name)
     if not path.exists():
         raise ValueError(
@@ -151,6 +151,13 @@ def _pretrained(task: str, *, any_task: bool) -> Traversable:
             f"there is no pretrained agent for {task}; there is one for {', '.join(pretrained_tasks())}"
         )
     return agents[task]
+
+
+@lru_cache(maxsize=4)
+def _load_pretrained(file: Traversable) -> TrainedAgent:
+    """An agent that comes with the package, which many ask for again and again."""
+    with as_file(file) as path:
+        return load_agent(path)
 
 
 def _best(folder: Path) -> Path:

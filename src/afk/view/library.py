@@ -9,7 +9,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
-from afk.envs.registry import Task, find_task, make, task_names, world_of
+import jax
+
+from afk.envs.registry import Task, find_task, make_roomy, task_names, world_of
 from afk.episodes.interactive import trace_policy
 from afk.episodes.trace import Trace
 from afk.episodes.tracer import trace_episode
@@ -23,15 +25,19 @@ from afk.training.pretrained import pretrained_tasks as list_pretrained
 from afk.view.episode import Source, describe_trace
 
 LEVELS = 100  # of each seed
+# With an agent its compiled programs go, and with them those of the others: they are still on the disk.
 _KEPT_EPISODES, _KEPT_AGENTS = 64, 16
 Value = TypeVar("Value")
 
 
 class Kept(Generic[Value]):
-    """Values that are made once, however many ask for them at the same time; the latest are kept."""
+    """Values that are made once, however many ask for them at the same time; the latest are kept.
 
-    def __init__(self, size: int) -> None:
-        self._size, self._lock = size, Lock()
+    What else is kept of a value that has to make room is forgotten with `forget`.
+    """
+
+    def __init__(self, size: int, *, forget: Callable[[], None] = lambda: None) -> None:
+        self._size, self._forget, self._lock = size, forget, Lock()
         self._futures: dict[Hashable, Future[Value]] = {}
 
     def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
@@ -43,6 +49,7 @@ class Kept(Generic[Value]):
             self._futures[key] = future  # the latest last
             while len(self._futures) > self._size:
                 del self._futures[next(iter(self._futures))]
+                self._forget()
         if is_mine:
             try:
                 future.set_result(make())
@@ -65,7 +72,7 @@ class Library:
         """
         self._runs, self._chosen = runs, chosen
         self._episodes: Kept[tuple[Play, Trace]] = Kept(_KEPT_EPISODES)
-        self._agents: Kept[TrainedAgent] = Kept(_KEPT_AGENTS)
+        self._agents: Kept[TrainedAgent] = Kept(_KEPT_AGENTS, forget=jax.clear_caches)
         if chosen is not None and not _checkpoints_at(chosen):
             raise ValueError(
                 f"{chosen} is neither a checkpoint of an agent nor a run's folder that holds one"
@@ -118,14 +125,13 @@ class Library:
             play = play_by_plan(source.task)
             return play, trace_policy(play, source.agent, **where)
         agent = self._find(source)
-        play = play_on(agent, make(source.task), name=source.agent)
+        play = play_on(agent, make_roomy(source.task), name=source.agent)
         return play, trace_episode(play, agent.network, **where)
 
     def _find(self, source: Source) -> TrainedAgent:
         """The agent of a source; a checkpoint is read again when it has changed."""
         if source.agent == PRETRAINED:
-            key = (PRETRAINED, source.task)
-            return self._agents.get(key, lambda: find_agent(PRETRAINED, (source.task,)))
+            return find_agent(PRETRAINED, (source.task,))
         path = self._checkpoints()[source.agent]
         return self._agents.get((path, _written(path)), lambda: load_agent(path))
 

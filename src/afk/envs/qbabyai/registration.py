@@ -1,6 +1,7 @@
 """Q-BabyAI as a world: what the rest of the project needs of it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -59,6 +60,12 @@ def _mix(tasks: Sequence[Task], beside: Sequence[Task]) -> MultiTaskGrid:
     return MultiTaskGrid(*tasks, beside=beside)
 
 
+def _trim(env: Any, state: State) -> State:
+    """The part of the grid that levels of the environment's own tasks fill."""
+    heights, widths = zip(*(task.plan.shape for task in env.tasks), strict=True)
+    return replace(state, grid=state.grid[..., : max(heights), : max(widths)])
+
+
 def _describe(task: Task) -> dict[str, Any]:
     """Size, length and good queries."""
     return {
@@ -77,6 +84,7 @@ QBABYAI = World(
     task_type=Task,
     paper_tasks=paper_tasks,
     editions=released_tasks,
+    trim=_trim,
     make=QBabyAI,
     mix=_mix,
     beside=lambda task: paper_tasks(),

@@ -36,6 +36,7 @@ class CookingGames(Environment[State]):
 
     Attributes:
         tasks: what its games are drawn from.
+        beside: other tasks whose games it would hold, too.
         bank: the texts of its descriptions.
         book: all that can be said, numbered by the vocabulary.
         most_ingredients: how many a game of any of its tasks has at most.
@@ -47,7 +48,7 @@ class CookingGames(Environment[State]):
 
     def __init__(self, *tasks: Task, bank: Bank | None = None, beside: Sequence[Task] = ()) -> None:
         """A world for games of some tasks that would hold those `beside` them, too."""
-        self.tasks, every = tasks, (*tasks, *beside)
+        self.tasks, self.beside, every = tasks, frozenset(beside), (*tasks, *beside)
         self.name = " + ".join(task.name for task in tasks)
         self.max_steps = max(task.max_steps for task in every)
         self.bank = load_bank() if bank is None else bank
@@ -56,7 +57,7 @@ class CookingGames(Environment[State]):
         self._text_length = max(task.text_length for task in every)
         self.most_ingredients = max(task.ingredients for task in every)
         self.may_prepare = any(task.prepares for task in every)
-        self._identity = (tasks, frozenset(beside), self.bank)
+        self._identity = (tasks, self.beside, self.bank)
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self._identity == getattr(other, "_identity", None)

@@ -13,7 +13,7 @@ from afk.envs.qtextworld.commands import (
     read_command,
     write_command,
 )
-from afk.envs.qtextworld.environment import QTextWorld
+from afk.envs.qtextworld.environment import CookingGames, QTextWorld
 from afk.envs.qtextworld.levels.tasks import Task, paper_tasks
 from afk.envs.qtextworld.multitask import MultiTaskKitchen, is_alike
 from afk.envs.qtextworld.world import oracle
@@ -30,6 +30,12 @@ def _help(task: Task, state: State) -> str:
 
 def _mix(tasks: Sequence[Task], beside: Sequence[Task]) -> MultiTaskKitchen:
     return MultiTaskKitchen(*tasks, beside=beside)
+
+
+def _share(env: Any) -> CookingGames:
+    """In a world with room for others, the mixture of them all, which is the same for each of them."""
+    tasks = sorted({*env.tasks, *env.beside}, key=lambda task: task.name)
+    return MultiTaskKitchen(*tasks, bank=env.bank) if env.beside else env
 
 
 def _describe(task: Task) -> dict[str, Any]:
@@ -53,7 +59,7 @@ QTEXTWORLD = World(
     make=QTextWorld,
     mix=_mix,
     beside=lambda task: [each for each in paper_tasks() if is_alike(each, task)],
-    shared=lambda env: env,
+    shared=_share,
     plan=lambda env, states: np.asarray(solver.plan(env, states)),
     curriculum=Curriculum(random_start=curriculum.random_start, hints=curriculum.hints),
     # All tasks of a mixture have the same verbs: the first stands for them.
