@@ -1,6 +1,8 @@
 """A Ray cluster, as far as sweeps use it: tasks that take resources, and survive the loss of a worker."""
 
+import ipaddress
 import os
+import secrets
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -49,6 +51,8 @@ def connect(address: str, resources: Resources, console: Console) -> Iterator[An
         console: where to say that there is no such machine yet.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported to anybody
+    if address == LOCAL:
+        os.environ.update(_for_this_process_alone())
     try:
         import ray
     except ImportError:
@@ -64,6 +68,8 @@ def connect(address: str, resources: Resources, console: Console) -> Iterator[An
         hint = "its token, if it has one, has to be known here: RAY_AUTH_MODE and RAY_AUTH_TOKEN"
         raise ValueError(f"no Ray cluster at {address} lets us in ({_first_line(error)}); {hint}") from error
     try:
+        if address == LOCAL:
+            check_loopback(ray.nodes())
         check_machines(ray.nodes(), address, resources, console)
         yield ray
     finally:
@@ -120,6 +126,25 @@ def take_share(resources: Resources) -> None:
         jax.config.update("jax_platforms", "cpu")
     elif resources.gpus < 1:
         os.environ.setdefault("XLA_PYTHON_CLIENT_MEM_FRACTION", f"{0.9 * resources.gpus:.3f}")
+
+
+def _for_this_process_alone() -> dict[str, str]:
+    """What Ray reads when it is imported and when it starts: loopback only, and a token of its own."""
+    return {
+        "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # of any system: no other machine joins, so all is local
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN": os.environ.get("RAY_AUTH_TOKEN") or secrets.token_hex(32),
+    }
+
+
+def check_loopback(nodes: list[dict[str, Any]]) -> None:
+    """Refuse a Ray of this machine that others can reach, as it is if it was imported before."""
+    for node in nodes:
+        if not ipaddress.ip_address(node["NodeManagerAddress"]).is_loopback:
+            raise ValueError(
+                f"Ray listens on {node['NodeManagerAddress']} for other machines; "
+                "start the sweep in a process that has not imported ray yet"
+            )
 
 
 def check_address(address: str) -> None:
