@@ -130,15 +130,15 @@ def read_levels(task: str, count: int) -> list[tuple[str, object, list[str]]]:
 def test_every_task_is_won_from_text_alone(task: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     if task in TEXT_TASKS:
         request.getfixturevalue("kept")
-    test_texts_give_nothing_away_and_are_short(read_levels(task, 2))
+    test_texts_give_nothing_away_and_are_short(read_levels(task, 1))
     # The same over HTTP, level by level what `afk eval expert` wins.
-    _, chunks = play_fresh("expert", task_named(task), episodes=2, seed=0)
+    _, chunks = play_fresh("expert", task_named(task), episodes=1, seed=0)
     won = [bool(each) for chunk in chunks for each in chunk.success]
     with served(ExpertModel()) as address:
         for macros, tools in ((False, True), (True, False)):
-            settings = Settings("expert", task, episodes=2, macros=macros, tools=tools)
+            settings = Settings("expert", task, episodes=1, macros=macros, tools=tools)
             summary = evaluate_model(settings, Endpoint(address, "expert"), tmp_path / f"{macros}")
-            assert summary["won"] == won == [True, True] and summary["invalid"] == 0
+            assert summary["won"] == won == [True] and summary["invalid"] == 0
 
 
 @pytest.mark.parametrize("mode", ["no-questions", "all-told"])

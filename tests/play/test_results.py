@@ -1,0 +1,80 @@
+"""What is made of episodes and results: exported chats, and the share of the gap that asking recovers."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from afk.files import write_json
+from afk.play.export import Export, play_episodes
+from afk.play.leaderboard import find_gaps, make_leaderboard
+
+from ..command import Run
+
+
+def test_exported_episodes_are_whole_chats(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "episodes.jsonl"
+    run("export", "--task", "C", "--episodes", "3", "--macros", "--out", str(path))
+    episodes = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [episode["level"] for episode in episodes] == [0, 1, 2]
+    for episode in episodes:
+        roles = [message["role"] for message in episode["messages"]]
+        assert (
+            roles[:2] == ["system", "user"]
+            and set(roles[2::2]) == {"assistant"}
+            and set(roles[3::2]) == {"tool"}
+        )
+        calls = [call for each in episode["messages"] for call in each.get("tool_calls", [])]
+        results = [each["tool_call_id"] for each in episode["messages"] if each["role"] == "tool"]
+        assert [call["id"] for call in calls] == results
+        assert [question["label"] for question in episode["questions"]] == ["good"] * 3 and episode["success"]
+        asked = [
+            json.loads(each["function"]["arguments"]) for each in calls if each["function"]["name"] == "ask"
+        ]
+        assert [each["question"] for each in episode["questions"]] == [each["question"] for each in asked]
+    card = path.with_suffix(".md").read_text()
+    assert "3 of 3 were won" in card and "9 good" in card and "--macros" in card
+
+
+@pytest.mark.slow
+def test_an_agent_is_exported_as_it_played() -> None:
+    (episode,) = play_episodes(Export("qbabyai/object-in-box", "pretrained", episodes=1))
+    assert episode["success"] and {question["label"] for question in episode["questions"]} == {"good"}
+    assert len(episode["messages"]) == 2 + 2 * episode["steps"]
+
+
+@pytest.mark.parametrize(
+    ("options", "refusal"),
+    [
+        ({"agent": "pretrained", "macros": True}, "only the expert has macros"),
+        ({"mode": "loud"}, "unknown mode 'loud'"),
+        ({"episodes": 0}, "episodes is at least 1"),
+    ],
+)
+def test_what_cannot_be_exported(options: dict, refusal: str) -> None:
+    with pytest.raises(ValueError, match=refusal):
+        Export("qbabyai/object-in-box", **options)
+
+
+def _result(mode: str, won: list[bool]) -> dict:
+    return {
+        "agent": "openai:m", "task": "qbabyai/object-in-box", "seed": 0, "mode": mode, "macros": True,
+        "tools": True, "success": sum(won) / len(won), "won": won,
+    }  # fmt: skip
+
+
+def test_the_share_of_the_gap_that_asking_recovers() -> None:
+    silent, told = [False] * 30 + [True] * 10, [True] * 40
+    asking = [False] * 15 + [True] * 25
+    modes = {"no-questions": silent, "asking": asking, "all-told": told}
+    (gap,) = find_gaps([_result(mode, won) for mode, won in modes.items()])
+    assert gap.share == 0.5 and gap.interval is not None
+    assert 0.3 < gap.interval[0] < 0.5 < gap.interval[1] < 0.7
+    assert find_gaps([_result(mode, told) for mode in modes]) == []  # there is no gap
+    assert find_gaps([_result("asking", asking)]) == []
+
+
+def test_a_result_that_is_none_is_named(tmp_path: Path) -> None:
+    write_json(tmp_path / "one" / "result.json", {"agent": "openai:m"})
+    with pytest.raises(ValueError, match=r"one/result.json is not the result of a model"):
+        make_leaderboard("qbabyai/object-in-box", tmp_path, tmp_path / "none", episodes=1, seed=0)
