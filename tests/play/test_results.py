@@ -33,7 +33,7 @@ def test_exported_episodes_are_whole_chats(run: Run, tmp_path: Path) -> None:
         ]
         assert [each["question"] for each in episode["questions"]] == [each["question"] for each in asked]
     card = path.with_suffix(".md").read_text()
-    assert "3 of 3 were won" in card and "9 good" in card and "--macros" in card
+    assert "3 of 3 were\nwon" in card and "9 good" in card and "--macros" in card
 
 
 @pytest.mark.slow
