@@ -11,14 +11,15 @@ import numpy as np
 import pytest
 
 from afk.envs.core import Environment
-from afk.envs.qbabyai.world import dynamics
+from afk.envs.qbabyai.world import asking
 from afk.envs.qbabyai.world.words import UNKNOWN
 from afk.envs.qtextworld.world import oracle, text, words
 from afk.envs.qtextworld.world.state import State as Game
 from afk.envs.qtextworld.world.state import held
 from afk.envs.registry import make, world_of
-from afk.knowledge.facts import Reply, ask, available
+from afk.knowledge.facts import ask, available
 from afk.knowledge.oracle import Oracle
+from afk.knowledge.reply import Reply
 from afk.knowledge.source import KINDS
 
 from ..small_games import small_game
@@ -55,7 +56,7 @@ def in_words(decode: Any, reply: Reply) -> list[tuple[str, str, int]]:
 
 @jax.jit
 def ask_table(state: Any, queries: jax.Array) -> Reply:
-    here = available(state.facts, dynamics.is_at_lock(state))
+    here = available(state.facts, asking.is_at_lock(state))
     return jax.vmap(lambda query: ask(here, query, unknown=jnp.asarray(UNKNOWN)))(queries)
 
 
@@ -72,7 +73,7 @@ def test_the_oracle_says_the_same_on_device_and_host(task: str) -> None:
             locks = np.argwhere(np.asarray(state.grid) >> 3 == 12)
             spot = jnp.asarray(locks[0][::-1] - np.array([0, 1]), jnp.int32)
             state = replace(state, position=spot)
-            assert dynamics.is_at_lock(state)
+            assert asking.is_at_lock(state)
         said = in_words(decode, ask_table(state, jnp.asarray(queries)))
         assert said == host_replies(env, state, queries)
         assert {kind for _, kind, _ in said} == {"told", "unknown"}

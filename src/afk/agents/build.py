@@ -20,11 +20,11 @@ Builder = Callable[[Variant, Size, Environment[Any], Any, jax.Array], Agent]
 
 
 def _grid(variant: Variant, size: Size, env: Environment[Any], settings: Any, key: jax.Array) -> Agent:
-    return GridAgent(variant, size, env.vocabulary, len(ACTIONS), key=key)
+    return GridAgent(variant, size, env.vocabulary, len(ACTIONS), sources=len(env.sources), key=key)
 
 
 def _plus(variant: Variant, size: Size, env: Environment[Any], settings: Any, key: jax.Array) -> Agent:
-    return PlusAgent(variant, size, env.vocabulary, len(ACTIONS), key=key)
+    return PlusAgent(variant, size, env.vocabulary, len(ACTIONS), sources=len(env.sources), key=key)
 
 
 def _text(variant: Variant, size: Size, env: Environment[Any], settings: Any, key: jax.Array) -> Agent:

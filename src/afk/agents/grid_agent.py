@@ -13,6 +13,7 @@ from afk.agents.networks.encoders import (
     Linear,
     NoteEncoder,
     SetEncoder,
+    TermsEncoder,
     ViewEncoder,
     normalise,
     read_notes,
@@ -55,12 +56,22 @@ class GridAgent(Agent):
     function: Perceptron | None
     adjective: Perceptron | Pointer | None
     noun: Perceptron | Pointer | None
+    terms: TermsEncoder | None
     size: Size = eqx.field(static=True)
     vocabulary: Vocabulary = eqx.field(static=True)
 
     def __init__(
-        self, variant: Variant, size: Size, vocabulary: Vocabulary, actions: int, *, key: jax.Array
+        self,
+        variant: Variant,
+        size: Size,
+        vocabulary: Vocabulary,
+        actions: int,
+        *,
+        sources: int = 0,
+        key: jax.Array,
     ) -> None:
+        """A new network; `sources` are those with traits, none for the paper's oracle."""
+        self.terms = TermsEncoder.make(sources, size.width, key=key)
         keys = iter(jax.random.split(key, 13))
         width, head = size.width, size.head
         self.size, self.vocabulary = size, vocabulary
@@ -76,7 +87,7 @@ class GridAgent(Agent):
         self.critic = Perceptron(width, head, 1, key=next(keys), scale=1.0)
         self.switch = self.function = self.adjective = self.noun = None
         if variant.asks:
-            self.switch = Perceptron(width, head, 2, key=next(keys))
+            self.switch = Perceptron(width, head, ASK + max(1, sources), key=next(keys))
             self.function = Perceptron(width, head, len(vocabulary.functions), key=next(keys))
             adjective_key, noun_key = next(keys), next(keys)
             if variant.pointer:
@@ -89,15 +100,20 @@ class GridAgent(Agent):
     def __call__(
         self, state: jax.Array, seen: jax.Array, reading: Reading, starts: jax.Array
     ) -> tuple[jax.Array, Decision]:
-        """See `Agent`; the memory is (n, 2, width), and what is seen (steps, n, 7, 7, 4) uint8."""
+        """See `Agent`; the memory is (n, 2, width), and what is seen (steps, n, 7, 7, 4) uint8.
+
+        Where sources have traits the terms, (steps, n, sources, 2) float32, are seen beside it.
+        """
         steps, count = starts.shape
-        image, reading = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (seen, reading))
+        seen, reading = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (seen, reading))
+        image, terms = seen if isinstance(seen, tuple) else (seen, jnp.zeros(()))
         h_w, _, h_s = read_notes(self.note, self.notes, reading, self.size)
         view = self.view(image)
         for block in self.film:
             view = block(view, h_s)
         pooled = view.max((1, 2)) if self.readout is None else self.readout(view.reshape(len(view), -1))
-        projected = self.recurrence.inputs(normalise(pooled)).reshape(steps, count, -1)
+        inputs = normalise(pooled) if self.terms is None else normalise(pooled) + self.terms(terms)
+        projected = self.recurrence.inputs(inputs).reshape(steps, count, -1)
 
         state, h_x = self.recurrence.remember(state, projected, starts)
         decision = self._decide(h_x.reshape(steps * count, -1), h_w, reading)
@@ -155,7 +171,7 @@ def weights_of(decision: Decision) -> Weights:
         "noun": decision.noun,
     }
     given = {title: logits for title, logits in heads.items() if logits is not None}
-    return Weights(given, None if decision.function is None else jnp.exp(decision.switch[:, ASK]))
+    return Weights(given, None if decision.function is None else jnp.exp(decision.switch[:, ASK:]).sum(-1))
 
 
 def sample(decision: Decision, key: jax.Array) -> jax.Array:
@@ -171,7 +187,7 @@ def sample(decision: Decision, key: jax.Array) -> jax.Array:
 
 def joint_log_probability(decision: Decision, action: jax.Array) -> jax.Array:
     """The log-probability of (..., 5) actions; only the heads that were used count."""
-    asks = action[..., 0] == ASK
+    asks = action[..., 0] >= ASK
     used = (jnp.ones_like(asks), ~asks, asks, asks, asks)
     parts = [
         jnp.where(counts, log_probability(logits, action[..., index]), 0)
@@ -190,7 +206,7 @@ def weighted_entropy(decision: Decision, *, pays_for_asking: bool) -> tuple[jax.
             physical one, so an entropy bonus whose weights do pays the switch for asking.
     """
     switch = entropy(decision.switch)
-    act, ask = (jnp.exp(decision.switch[..., choice]) for choice in (ACT, ASK))
+    act, ask = jnp.exp(decision.switch[..., ACT]), jnp.exp(decision.switch[..., ASK:]).sum(-1)
     if not pays_for_asking:
         act, ask = jax.lax.stop_gradient((act, ask))
     heads = act * entropy(decision.physical)

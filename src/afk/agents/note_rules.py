@@ -23,7 +23,7 @@ class NoteStyle:
 
 
 NOTE_STYLES = {
-    "qbabyai": NoteStyle(dropped=("is", "in"), unknown=("i dont know",), breaks=(",",)),
+    "qbabyai": NoteStyle(dropped=("is", "in"), unknown=("i dont",), breaks=(",",)),
     "qtextworld": NoteStyle(
         dropped=("the", "a", "some", "is", "are", "in", "on", "to", "be", "and", "needs", "you", "have"),
         unknown=("you won't find any", "cannot be cut nor cooked"),
@@ -43,9 +43,11 @@ def note_taking(env: Environment[Any], similarity: Similarity, *, clauses: int) 
     if env.world not in NOTE_STYLES:
         raise ValueError(f"nothing says how notes are taken in {env.world}: add it to NOTE_STYLES")
     style = NOTE_STYLES[env.world]
+    # Of several sources an answer says whose it is: the name is worth a place in a note, "from" is not.
+    signature = ("from",) if len(env.sources) > 1 else ()
     return NoteTaking(
         env.vocabulary,
-        dropped=style.dropped,
+        dropped=(*style.dropped, *signature),
         unknown=style.unknown,
         breaks=style.breaks,
         clauses=clauses,

@@ -17,6 +17,7 @@ from afk.agents.networks.encoders import (
     Linear,
     NoteEncoder,
     SetEncoder,
+    TermsEncoder,
     around_words,
     is_used,
     normalise,
@@ -30,7 +31,7 @@ from afk.agents.networks.ops import align, look_up, weigh_rows
 from afk.agents.networks.query_heads import Heard, Pick, QueryHeads
 from afk.agents.reading import Reading
 from afk.agents.variants import Variant
-from afk.envs.qbabyai.world.cells import COLOURS
+from afk.envs.qbabyai.world.cells import ASK, COLOURS
 from afk.language import PAD, Vocabulary
 
 # The word for each of the symbols of a cell, where there is one: types as in Minigrid, then colours.
@@ -114,13 +115,23 @@ class PlusAgent(Agent):
     physical: Perceptron
     query_heads: QueryHeads
     critic: Perceptron
+    terms: TermsEncoder | None
     word_embedded_cells: bool = eqx.field(static=True)
     size: Size = eqx.field(static=True)
     vocabulary: Vocabulary = eqx.field(static=True)
 
     def __init__(
-        self, variant: Variant, size: Size, vocabulary: Vocabulary, actions: int, *, key: jax.Array
+        self,
+        variant: Variant,
+        size: Size,
+        vocabulary: Vocabulary,
+        actions: int,
+        *,
+        sources: int = 0,
+        key: jax.Array,
     ) -> None:
+        """A new network; `sources` are those with traits, none for the paper's oracle."""
+        self.terms = TermsEncoder.make(sources, size.width, key=key)
         keys = iter(jax.random.split(key, 13))
         width, head = size.width, size.head
         self.size, self.vocabulary, self.word_embedded_cells = size, vocabulary, variant.word_embedded_cells
@@ -136,7 +147,7 @@ class PlusAgent(Agent):
         self.film = [FilmBlock(width, kernel=size.kernel, key=each) for each in film_keys]
         self.readout = Linear(VIEW * VIEW * width, width, key=next(keys))
         self.recurrence = Recurrence(width, key=next(keys))
-        self.switch = Perceptron(width, head, 2, key=next(keys))
+        self.switch = Perceptron(width, head, ASK + max(1, sources), key=next(keys))
         self.physical = Perceptron(width, head, actions, key=next(keys))
         self.query_heads = QueryHeads(
             variant,
@@ -151,15 +162,17 @@ class PlusAgent(Agent):
     def __call__(
         self, state: jax.Array, seen: jax.Array, reading: Reading, starts: jax.Array
     ) -> tuple[jax.Array, PolicyOutput]:
-        """See `Agent`; the memory is (n, 2, width), and what is seen (steps, n, 7, 7, 4) uint8."""
+        """See `GridAgent`."""
         steps, count = starts.shape
-        image, reading = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (seen, reading))
+        seen, reading = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (seen, reading))
+        image, terms = seen if isinstance(seen, tuple) else (seen, jnp.zeros(()))
         h_w, every, h_s = read_notes(self.note, self.notes, reading, self.size)
         h_w = h_w + around_words(self.context(every), self.size)
         view = self._look(image, reading, every)
         for block in self.film:
             view = block(view, h_s)
-        projected = self.recurrence.inputs(normalise(self.readout(view.reshape(len(view), -1))))
+        inputs = normalise(self.readout(view.reshape(len(view), -1)))
+        projected = self.recurrence.inputs(inputs if self.terms is None else inputs + self.terms(terms))
         state, h_x = self.recurrence.remember(state, projected.reshape(steps, count, -1), starts)
         h_x = h_x.reshape(steps * count, -1)
         output = PolicyOutput(

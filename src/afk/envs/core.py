@@ -6,6 +6,7 @@ and does nothing special when it ends. Batches with auto-reset are in `afk.envs.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
 import equinox as eqx
@@ -14,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from afk.envs.drawing import draw_sound
+from afk.knowledge.traits import DealingStats, SourceSpec
 from afk.language import Vocabulary
 
 StateT = TypeVar("StateT", bound=eqx.Module)
@@ -52,6 +54,8 @@ class TimeStep(eqx.Module):
         truncated: () bool, the episode ran out of steps.
         success: () bool, the task is done.
         stats: the episode's counts.
+        dealings: what its questions cost and came to, where sources have traits; None otherwise.
+        cost: () float32, what this step's question cost; likewise. It is no part of the reward.
     """
 
     observation: Any
@@ -60,6 +64,8 @@ class TimeStep(eqx.Module):
     truncated: jax.Array
     success: jax.Array
     stats: EpisodeStats
+    dealings: DealingStats | None = None
+    cost: jax.Array | None = None
 
     @property
     def done(self) -> jax.Array:
@@ -78,6 +84,7 @@ class Environment(ABC, Generic[StateT]):
         task_count: levels in bulk are of so many tasks in turn.
         sentence_length: tokens of an instruction or an answer, at most.
         world: the name of the world that it belongs to; see `afk.envs.world`.
+        sources: what the traits of its sources are drawn from; none if there is the paper's oracle alone.
     """
 
     name: str
@@ -87,6 +94,7 @@ class Environment(ABC, Generic[StateT]):
     task_count: int = 1
     sentence_length: int
     world: str
+    sources: tuple[SourceSpec, ...] = ()
 
     @abstractmethod
     def draw(self, key: jax.Array) -> tuple[StateT, jax.Array]:
@@ -99,6 +107,14 @@ class Environment(ABC, Generic[StateT]):
     @abstractmethod
     def step(self, state: StateT, action: jax.Array) -> tuple[StateT, TimeStep]:
         """Act or ask; `action` is an integer vector with a value for each of `action_sizes`."""
+
+    def with_sources(self, sources: Sequence[SourceSpec]) -> "Environment[StateT]":
+        """The same world with other sources; a ValueError if it has room for its own oracle only."""
+        if tuple(sources) != self.sources:
+            raise ValueError(
+                f"{self.name} has the paper's oracle, and no sources with a price, lies and the like"
+            )
+        return self
 
     def draw_many(self, key: jax.Array, size: int) -> StateT:
         """Draw levels in bulk, sound ones only: first states with a leading axis of that size."""

@@ -8,12 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from afk.knowledge import source
+from afk.knowledge.reply import NOTHING, Reply
 from afk.knowledge.source import ANYTHING, TOLD, UNKNOWN, Fact
+from afk.knowledge.traits import Falsify, Traits, temper
 from afk.language import Vocabulary
 
 ANY = -1  # in a key: whatever word stands there
 UNUSED = -2  # in a key: a row that holds no fact
-NOTHING = -1  # in a reply: no fact is revealed
 
 EVERYWHERE, ON_THE_SPOT, NEVER = 0, 1, 2  # where a fact can be asked for: everywhere; at its place; not now
 
@@ -25,30 +26,14 @@ class FactTable(eqx.Module):
         keys: (facts, 3) int8, ``<func, adj, noun>`` as indices into the word classes, `ANY` or `UNUSED`.
         answers: (facts, words) uint8 tokens.
         scope: (facts,) int8, one of `EVERYWHERE`, `ON_THE_SPOT` and `NEVER`.
+        reveals: (facts, wanted facts) bool, which wanted facts of the level a row reveals, of sources whose
+            answers may be about something else than the question; None if each answers its own question.
     """
 
     keys: jax.Array
     answers: jax.Array
     scope: jax.Array
-
-
-class Reply(eqx.Module):
-    """What a source says to a query.
-
-    Attributes:
-        tokens: what is said: (words,) tokens, or, where texts are laid out later, the spans of a book.
-        kind: () int8, one of `TOLD`, `UNKNOWN` and `REFUSED` of `afk.knowledge.source`.
-        fact: () int32, the row of the fact that is revealed, or `NOTHING`.
-    """
-
-    tokens: jax.Array
-    kind: jax.Array
-    fact: jax.Array
-
-    @property
-    def is_told(self) -> jax.Array:
-        """Whether there was an answer: () bool."""
-        return self.kind == TOLD
+    reveals: jax.Array | None = None
 
 
 def matches(keys: jax.Array, query: jax.Array) -> jax.Array:
@@ -62,21 +47,37 @@ def available(facts: FactTable, on_the_spot: jax.Array) -> FactTable:
     return replace(facts, keys=jnp.where(here[:, None], facts.keys, UNUSED))
 
 
-def ask(facts: FactTable, query: jax.Array, *, unknown: jax.Array) -> Reply:
+def ask(
+    facts: FactTable,
+    query: jax.Array,
+    traits: Traits | None = None,
+    key: jax.Array | None = None,
+    *,
+    unknown: jax.Array,
+    refusal: jax.Array | None = None,
+    falsify: Falsify | None = None,
+) -> Reply:
     """Answer one query.
 
     Args:
         facts: what can be had now.
         query: (3,) int, ``<func, adj, noun>``.
+        traits: what the source is like; without them it answers truly, and the rest is not needed.
+        key: what lies and refusals are drawn with.
         unknown: (words,) uint8, the answer when nothing matches.
+        refusal: (words,) uint8, what is said to refuse.
+        falsify: see `temper`.
     """
     found = matches(facts.keys, query)
     is_known, row = found.any(), jnp.argmax(found)
-    return Reply(
+    reply = Reply(
         tokens=jnp.where(is_known, facts.answers[row], unknown),
         kind=jnp.where(is_known, TOLD, UNKNOWN).astype(jnp.int8),
         fact=jnp.where(is_known, row, NOTHING).astype(jnp.int32),
     )
+    if traits is None or key is None or refusal is None or falsify is None:
+        return reply
+    return temper(reply, traits, key, falsify=falsify, refusal=refusal)
 
 
 def host_facts(facts: FactTable, vocabulary: Vocabulary, *, unknown: str, refusal: str) -> source.Facts:

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from afk.knowledge.facts import NOTHING, Reply
+from afk.knowledge.reply import NOTHING, Reply
 from afk.knowledge.source import TOLD, UNKNOWN
 
 WHERE, HOW = range(2)  # what can be asked

@@ -77,7 +77,8 @@ class AgentInputs(eqx.Module):
 class Episodes(eqx.Module):
     """Sums over the episodes that ended, () float32 each; means are these over `count`.
 
-    `reward` is summed over all steps instead, since what episodes are paid comes before they end.
+    `reward` is summed over all steps instead, since what episodes are paid comes before they end. `cost` is
+    what their questions cost, None where there is the paper's oracle alone.
     """
 
     count: jax.Array
@@ -88,6 +89,7 @@ class Episodes(eqx.Module):
     precision: jax.Array
     recall: jax.Array
     f1: jax.Array
+    cost: jax.Array | None = None
 
 
 class Experience(eqx.Module):
@@ -100,7 +102,7 @@ class Experience(eqx.Module):
         action: (components,) int32.
         log_probability: () float32, of the action when it was taken.
         value: () float32, V before the step.
-        reward: () float32, r_env.
+        reward: () float32, r_env less what a question cost.
         grew: () bool, whether A_0 grew by the answer.
         terminated: () bool.
         truncated: () bool.
@@ -185,7 +187,7 @@ def act(
         action=action,
         log_probability=log_probability,
         value=output.value,
-        reward=time_step.reward,
+        reward=time_step.reward if time_step.cost is None else time_step.reward - time_step.cost,
         grew=grew,
         terminated=time_step.terminated,
         truncated=time_step.truncated,
@@ -234,7 +236,8 @@ def count_ended(time_step: TimeStep) -> Episodes:
     """What ended at a step of n episodes."""
     stats = time_step.stats
     precision, recall, f1 = query_quality(stats.good, stats.queries, stats.wanted)
-    measures = {
+    paid = {} if time_step.dealings is None else {"cost": time_step.dealings.paid}
+    measures = paid | {
         "count": jnp.ones_like(precision),
         "success": time_step.success,
         "steps": stats.steps,

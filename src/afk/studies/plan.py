@@ -9,6 +9,7 @@ from afk.agents.variants import find_variant
 from afk.checks import is_number
 from afk.envs.registry import WORLDS, task_named
 from afk.files import read_object
+from afk.knowledge.traits import read_specs
 from afk.studies.study import SEEDS
 from afk.training.config import Config, change
 from afk.training.presets import preset as find_preset
@@ -25,7 +26,7 @@ HELD_OUT = tuple(
     for target, sources in (("CS", ("SD", "CD")), ("SD", ("CS", "CD")))
 )
 QUALITY_TASKS = tuple(map(task_named, ("CH", "DH", "SD")))
-_STUDY = ("preset", "agents", "tasks", "held_out", "seeds", "steps", "changes")  # what a file may say
+_STUDY = ("preset", "agents", "tasks", "held_out", "seeds", "steps", "changes", "sources")  # in a file
 
 Wanted = tuple[str, tuple[str, ...], tuple[str, ...]]  # an agent, its tasks, and those that it plays unseen
 
@@ -102,7 +103,8 @@ def read_study(path: Path, *, preset: str) -> list[Config]:
          "preset": "laptop", "steps": 500000, "changes": {"settings.bonus": 0.05}, "held_out": []}
 
     A list of tasks is trained on together; `held_out` is played unseen; changes are hyperparameters of a run
-    that are not the preset's, see `change`. Only the tasks have to be there.
+    that are not the preset's, see `change`; `sources` are those of `Config`, ``[{"price": [0, 0.5]}]``. Only
+    the tasks have to be there.
 
     Args:
         path: of the file; a ValueError of one line if it makes no sense.
@@ -130,6 +132,7 @@ def read_study(path: Path, *, preset: str) -> list[Config]:
     agents = _names(path, "agents", _list(path, content, "agents", ["afk"]))
     held_out = tuple(_names(path, "held_out", content.get("held_out", [])))
     fields = {"seeds": tuple(seeds), "held_out": held_out} | ({} if steps is None else {"steps": steps})
+    fields["sources"] = read_specs(content.get("sources", []))
     return [_make(name, group, agent, fields, changes) for group in together for agent in agents]
 
 

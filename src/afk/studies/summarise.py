@@ -43,9 +43,13 @@ def make_record(
         raise ValueError(f"the log in {folder} lacks evaluations of seed {lacking[0]}: nothing to record")
     config = replace(config, held_out=tuple(dict.fromkeys((*config.held_out, *held_out))))
     agents = stack([load_agent(folder / f"last-{seed}.safetensors").network for seed in config.seeds])
-    fresh = {
-        task: _evaluate(replace(play_of(config), env=make_roomy(task)), agents, config.seeds, levels)
+    envs = {
+        task: make_roomy(task).with_sources(config.sources)
         for task in dict.fromkeys((*config.tasks, *config.held_out))
+    }
+    fresh = {
+        task: _evaluate(replace(play_of(config), env=env), agents, config.seeds, levels)
+        for task, env in envs.items()
     }
     seeds = []
     for index, seed in enumerate(config.seeds):
@@ -75,8 +79,9 @@ def _evaluate(play: Play, agents: Agent, seeds: Sequence[int], levels: int) -> l
         part = jax.tree.map(lambda leaf, start=start: leaf[:, start : start + CHUNK], pools)
         play_keys = jnp.stack([jax.random.fold_in(play_key, number) for _, play_key in keys])
         chunks.append(play_agents(play, agents, part, play_keys))
-    played = Episodes(*(np.concatenate(fields, 1) for fields in zip(*chunks, strict=True)))
-    return [_measure(Episodes(*(field[index] for field in played))) for index in range(len(seeds))]
+    played = jax.tree.map(lambda *fields: np.concatenate(fields, 1), *chunks)
+    each = [jax.tree.map(lambda field, index=index: field[index], played) for index in range(len(seeds))]
+    return [_measure(episodes) for episodes in each]
 
 
 def _measure(episodes: Episodes) -> dict[str, Any]:

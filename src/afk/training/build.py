@@ -22,9 +22,8 @@ from afk.training.presets import preset
 def play_of(config: Config) -> Play:
     """The fixed part of a run's loops."""
     similarity = Similarity(config.n_gram, config.alpha)
-    return make_play(
-        make_roomy(*config.tasks), config.agent, similarity, config.clauses, config.keep_last_answer
-    )
+    env = make_roomy(*config.tasks).with_sources(config.sources)
+    return make_play(env, config.agent, similarity, config.clauses, config.keep_last_answer)
 
 
 @lru_cache(maxsize=32)

@@ -18,6 +18,7 @@ from afk.agents.variants import find_variant
 from afk.checks import check_counts, check_shares, check_types
 from afk.envs.registry import WORLDS, find_task, task_named, world_of
 from afk.files import read_object
+from afk.knowledge.traits import SourceSpec, read_specs
 from afk.learning import ppo
 from afk.learning.algorithm import algorithm_of, find_algorithm
 from afk.training.legacy import upgrade
@@ -29,6 +30,7 @@ LABELS = ("preset", "seeds", "held_out")
 ADDED_LATER = {
     "clauses": 2,
     "keep_last_answer": False,
+    "sources": [],
     "settings.bootstrap_time_limit": True,
     "settings.normalise_advantages": True,
 }
@@ -60,6 +62,8 @@ class Config:
         distractor_fraction: the fraction of training levels without danger that have meaningless tiles.
         keep_last_answer: whether an agent without a notebook sees an answer until the next question, as in
             the authors' code; for one step otherwise, as in the paper's text.
+        sources: what the traits of the sources are drawn from in each level; none if there is the paper's
+            oracle alone, free and true.
         log_every: updates between two lines of the log; levels are drawn anew as often.
         evaluate_every: updates between two evaluations; a multiple of `log_every`. The last ones, which the
             final metric is the mean of, come at the end of training, with every line of the log.
@@ -84,6 +88,7 @@ class Config:
     wrong_key_fraction: float = 0.0
     distractor_fraction: float = 0.0
     keep_last_answer: bool = False
+    sources: tuple[SourceSpec, ...] = ()
     log_every: int = 50
     evaluate_every: int = 50
     evaluation_episodes: int = 500
@@ -95,6 +100,7 @@ class Config:
         for name in ("tasks", "seeds", "held_out"):
             if isinstance(value := getattr(self, name), list):
                 object.__setattr__(self, name, tuple(value))
+        object.__setattr__(self, "sources", read_specs(self.sources))
         check_types(self)
         check_types(self.settings)
         for name in ("tasks", "held_out"):
@@ -146,6 +152,10 @@ class Config:
                 f"{world.title} has no levels with a wrong key or with distractors: leave out "
                 f"wrong_key_fraction and distractor_fraction for {self.tasks[0]}"
             )
+        if self.sources and world.name != "qbabyai":
+            raise ValueError(
+                f"{world.title} has the paper's oracle only: leave out sources for {self.tasks[0]}"
+            )
         if algorithm.worlds and world.name not in algorithm.worlds:
             titles = [WORLDS[name].title for name in algorithm.worlds]
             raise ValueError(
@@ -173,7 +183,9 @@ class Config:
     def to_json(self) -> dict[str, Any]:
         """The run as plain JSON: lists where there are tuples."""
         settings = {"algorithm": algorithm_of(self.settings).name, **_values(self.settings)}
-        return json.loads(json.dumps(_values(self) | {"size": _values(self.size), "settings": settings}))
+        parts = {"size": _values(self.size), "settings": settings}
+        parts |= {"sources": [each.to_json() for each in self.sources]}
+        return json.loads(json.dumps(_values(self) | parts))
 
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> "Config":

@@ -15,6 +15,7 @@ from afk.checks import MOST
 from afk.envs.core import Environment, TimeStep, query_quality
 from afk.envs.level_pool import Pool, draw_pool, pool_of
 from afk.envs.registry import shared_program, world_of
+from afk.knowledge.traits import DealingStats
 from afk.learning.devices import side_by_side
 from afk.learning.rollout import Actors, Play, act, open_levels, start_actors
 
@@ -34,6 +35,7 @@ class Episodes(NamedTuple):
         queries: n_tot, queries asked, duplicates counted.
         good: n_g, good queries asked, duplicates not counted.
         wanted: |Q_t|.
+        dealings: what the questions cost and came to, where sources have traits; None otherwise.
     """
 
     success: Any
@@ -42,6 +44,7 @@ class Episodes(NamedTuple):
     queries: Any
     good: Any
     wanted: Any
+    dealings: DealingStats | None = None
 
 
 _Carry = tuple[Actors, Episodes, jax.Array, jax.Array, jax.Array]
@@ -106,20 +109,23 @@ def _play_actions(env: Environment[Any], states: Any, actions: jax.Array) -> Epi
         states, time_step = jax.vmap(env.step)(states, action)
         return (states, _follow(ended, over, time_step), over | time_step.done), None
 
-    carry = (states, _nothing(len(actions)), jnp.zeros(len(actions), bool))
+    carry = (states, _nothing(len(actions), deals=bool(env.sources)), jnp.zeros(len(actions), bool))
     return jax.lax.scan(step, carry, actions.swapaxes(0, 1))[0][1]
 
 
-def _nothing(count: int) -> Episodes:
-    """So many episodes before their first step."""
+def _nothing(count: int, *, deals: bool) -> Episodes:
+    """So many episodes before their first step, with sources that have traits or not."""
     zeros = jnp.zeros(count, jnp.int32)
-    return Episodes(zeros.astype(bool), zeros, zeros.astype(jnp.float32), zeros, zeros, zeros)
+    paid = zeros.astype(jnp.float32)
+    dealings = DealingStats(paid, zeros, zeros, zeros, zeros) if deals else None
+    return Episodes(zeros.astype(bool), zeros, paid, zeros, zeros, zeros, dealings)
 
 
 def _follow(episodes: Episodes, over: jax.Array, time_step: TimeStep) -> Episodes:
     """What (episodes,) episodes amount to after one more step; those that are over stay as they are."""
     stats, reward = time_step.stats, episodes.reward + time_step.reward
-    now = Episodes(time_step.success, stats.steps, reward, stats.queries, stats.good, stats.wanted)
+    counts = time_step.success, stats.steps, reward, stats.queries, stats.good, stats.wanted
+    now = Episodes(*counts, time_step.dealings)
     return jax.tree.map(lambda old, new: jnp.where(over, old, new), episodes, now)
 
 
@@ -131,7 +137,7 @@ def play_agent(play: Play, agent: Agent, *, episodes: int, seed: int) -> Iterabl
     for number, start in enumerate(range(0, episodes, CHUNK)):
         pools = jax.tree.map(lambda leaf, start=start: leaf[None, start : start + CHUNK], levels)
         played = play_agents(play, alone, pools, jax.random.fold_in(play_key, number)[None])
-        yield Episodes(*(field[0] for field in played))
+        yield jax.tree.map(lambda field: field[0], played)
 
 
 def play_agents(play: Play, agents: Agent, pools: Pool[Any], keys: jax.Array) -> Episodes:
@@ -171,7 +177,13 @@ def _play_agents(play: Play, agents: Agent, pools: Pool[Any], keys: jax.Array) -
 
         levels = open_levels(play, pool)
         actors = start_actors(agent, levels, pool.size)
-        carry = (actors, _nothing(pool.size), jnp.zeros(pool.size, bool), jnp.bool_(True), key)
+        carry = (
+            actors,
+            _nothing(pool.size, deals=bool(play.env.sources)),
+            jnp.zeros(pool.size, bool),
+            jnp.bool_(True),
+            key,
+        )
         _, ended, _, sound, _ = jax.lax.while_loop(lambda carry: ~carry[2].all(), step, carry)
         return ended, sound
 
@@ -182,13 +194,16 @@ def summarise_by_task(episodes: Episodes, tasks: Sequence[str]) -> dict[str, dic
     """The paper's measures for each task of a mixture, whose levels come in turn."""
     shares: dict[str, list[Episodes]] = {task: [] for task in tasks}
     for index, task in enumerate(tasks):
-        shares[task].append(Episodes(*(field[index :: len(tasks)] for field in episodes)))
+        shares[task].append(jax.tree.map(lambda field, index=index: field[index :: len(tasks)], episodes))
     return {task: summarise(played) for task, played in shares.items()}
 
 
 def summarise(chunks: Iterable[Episodes]) -> dict[str, Any]:
-    """The paper's measures, each the mean over episodes; success with its 95% (Wilson) interval."""
-    episodes = Episodes(*(np.concatenate(fields) for fields in zip(*chunks, strict=True)))
+    """The paper's measures, each the mean over episodes; success with its 95% (Wilson) interval.
+
+    Where sources have traits, there is more: see `summarise_dealings`.
+    """
+    episodes = jax.tree.map(lambda *fields: np.concatenate(fields), *chunks)
     precision, recall, f1 = query_quality(episodes.good, episodes.queries, episodes.wanted)
     return {
         "episodes": len(episodes.success),
@@ -201,6 +216,29 @@ def summarise(chunks: Iterable[Episodes]) -> dict[str, Any]:
         "precision": float(precision.mean()),
         "recall": float(recall.mean()),
         "f1": float(f1.mean()),
+        **summarise_dealings(episodes),
+    }
+
+
+def summarise_dealings(episodes: Episodes) -> dict[str, float]:
+    """What questions cost and came to, means over episodes; nothing where there is the paper's oracle alone.
+
+    The pooled F1 is that of all questions of all episodes together; the step of the first question is the
+    mean over episodes that asked.
+    """
+    dealings = episodes.dealings
+    if dealings is None:
+        return {}
+    counts = (float(field.sum()) for field in (episodes.good, episodes.queries, episodes.wanted))
+    first = dealings.first_question[dealings.first_question > 0]
+    return {
+        "pooled_f1": float(query_quality(*counts)[2]),
+        "cost": float(dealings.paid.mean()),
+        "net_return": float((episodes.reward - dealings.paid).mean()),
+        "refusals": float(dealings.refusals.mean()),
+        "false_answers": float(dealings.lies.mean()),
+        "acted_on_false": float(dealings.acted_on.mean()),
+        "first_question": float(first.mean()) if len(first) else 0.0,
     }
 
 

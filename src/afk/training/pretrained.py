@@ -100,7 +100,8 @@ def play_fresh(
         check_trained_on(found, (task,), str(labels["agent"]))
     labels |= {"variant": found.config.agent, "trained_with_seed": found.seed}
     # In the world that it was trained in, for which there is a program already.
-    there = play_on(found, make_roomy(task), name=str(labels["agent"]))
+    env = make_roomy(task).with_sources(found.config.sources)
+    there = play_on(found, env, name=str(labels["agent"]))
     return labels, play_agent(there, found.network, episodes=episodes, seed=seed)
 
 

@@ -238,7 +238,7 @@ def _describe(config: Config, learner: Learner, episodes: Any, losses: Any) -> l
                 "training": {
                     name: float(value[index] / max(count, 1))
                     for name, value in sums.items()
-                    if name != "count"
+                    if name != "count" and value is not None
                 },
                 "losses": loss,
             }
@@ -254,7 +254,7 @@ def _evaluate(config: Config, learner: Learner, rows: list[Row]) -> None:
     except ValueError as error:
         raise ValueError(f"training broke down: after {rows[0]['steps']:,} steps {error}") from error
     for index, row in enumerate(rows):
-        played = type(episodes)(*(field[index] for field in episodes))
+        played = jax.tree.map(lambda field, index=index: field[index], episodes)
         row["evaluation"] = summarise([played])
         if len(config.tasks) > 1:
             row["evaluation_by_task"] = summarise_by_task(played, config.tasks)

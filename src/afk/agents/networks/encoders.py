@@ -20,6 +20,10 @@ CELL_FEATURES = (13, 6, 3, 4)  # types, colours, states and directions of a cell
 SYMBOLS = 32  # of them all, and some to spare
 
 
+_TERMS = 1  # what of a network's key its view of terms is drawn with
+_TERMS_SCALE = 4.0  # terms are small numbers, what they are added to has unit variance
+
+
 class Linear(eqx.Module):
     """x W + b over the last axis."""
 
@@ -33,6 +37,24 @@ class Linear(eqx.Module):
     def __call__(self, x: jax.Array) -> jax.Array:
         """From (..., inputs) to (..., outputs)."""
         return x @ self.weight + self.bias
+
+
+class TermsEncoder(eqx.Module):
+    """What sources cost, as an agent sees it: the price that each shows, and what it was paid so far."""
+
+    linear: Linear
+
+    @staticmethod
+    def make(sources: int, width: int, *, key: jax.Array) -> "TermsEncoder | None":
+        """One for so many sources with traits; None if there are none."""
+        if not sources:
+            return None
+        key = jax.random.fold_in(key, _TERMS)
+        return TermsEncoder(Linear(2 * sources, width, key=key, scale=_TERMS_SCALE))
+
+    def __call__(self, terms: jax.Array) -> jax.Array:
+        """From (n, sources, 2) float32 to (n, width)."""
+        return self.linear(terms.reshape(len(terms), -1).astype(self.linear.weight.dtype))
 
 
 def normalise(x: jax.Array) -> jax.Array:

@@ -1,5 +1,8 @@
 """Q-BabyAI as a queryable environment."""
 
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -8,10 +11,14 @@ import jax.numpy as jnp
 from afk.envs.core import Environment, EpisodeStats, TimeStep
 from afk.envs.qbabyai.levels.tasks import Task
 from afk.envs.qbabyai.world import cells, dynamics
-from afk.envs.qbabyai.world.state import Observation, State
+from afk.envs.qbabyai.world.asking import sign
+from afk.envs.qbabyai.world.state import MAX_GOOD_QUERIES, Observation, State
 from afk.envs.qbabyai.world.view import look
-from afk.envs.qbabyai.world.words import MISSION_LENGTH, SILENCE, VOCABULARY
+from afk.envs.qbabyai.world.words import MISSION_LENGTH, SILENCE, SOURCE_NAMES, VOCABULARY
 from afk.knowledge.facts import UNUSED
+from afk.knowledge.traits import SourceSpec, draw_dealings, stats_of, terms_of
+
+_DEALINGS = 1  # what of a level's key its sources are drawn with
 
 
 class GridWorld(Environment[State]):
@@ -38,20 +45,34 @@ class GridWorld(Environment[State]):
         self._identity: tuple[Any, ...] = tasks
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._identity == getattr(other, "_identity", None)
+        if not isinstance(other, GridWorld) or type(self) is not type(other):
+            return False
+        return self._identity == other._identity and self.sources == other.sources
 
     def __hash__(self) -> int:
-        return hash(self._identity)
+        return hash((self._identity, self.sources))
+
+    def with_sources(self, sources: Sequence[SourceSpec]) -> "GridWorld":
+        """The same world with other sources; the switch then chooses among acting and each of them."""
+        if tuple(sources) == self.sources:
+            return self
+        if len(sources) > len(SOURCE_NAMES):
+            raise ValueError(f"{self.name} has at most {len(SOURCE_NAMES)} sources, not {len(sources)}")
+        other = copy(self)
+        other.sources = tuple(sources)
+        other.action_sizes = (1 + max(1, len(sources)), *GridWorld.action_sizes[1:])
+        return other
 
     def observe(self, state: State) -> Observation:
         """What the agent sees before it has asked anything."""
-        return Observation(look(state), state.level.mission, jnp.asarray(SILENCE))
+        response = sign(jnp.asarray(SILENCE), jnp.int32(0), max(1, len(self.sources)))
+        return Observation(look(state), state.level.mission, response * False, self._terms(state))
 
     def step(self, state: State, action: jax.Array) -> tuple[State, TimeStep]:
         """Act or ask; see `afk.envs.qbabyai.world.dynamics.step`."""
-        state, outcome = dynamics.step(state, action)
+        state, outcome = dynamics.step(state, action, self.sources)
         return state, TimeStep(
-            observation=Observation(look(state), state.level.mission, outcome.response),
+            observation=Observation(look(state), state.level.mission, outcome.response, self._terms(state)),
             reward=outcome.reward,
             terminated=outcome.success | outcome.failure,
             truncated=outcome.timeout,
@@ -62,7 +83,13 @@ class GridWorld(Environment[State]):
                 good=state.asked.sum(),
                 wanted=(state.level.good_queries[:, 0] != UNUSED).sum(),
             ),
+            dealings=None if state.dealings is None else stats_of(state.dealings),
+            cost=outcome.cost,
         )
+
+    def _terms(self, state: State) -> jax.Array | None:
+        """What the agent sees of what its sources cost."""
+        return None if state.dealings is None else terms_of(self.sources, state.dealings)
 
 
 class QBabyAI(GridWorld):
@@ -73,5 +100,10 @@ class QBabyAI(GridWorld):
         self.task = task
 
     def draw(self, key: jax.Array) -> tuple[State, jax.Array]:
-        """Draw a level; see `Task.draw`."""
-        return self.task.draw(key)
+        """Draw a level; see `Task.draw`. It is the same whatever its sources are like."""
+        state, sound = self.task.draw(key)
+        if self.sources:
+            dealings_key = jax.random.fold_in(key, _DEALINGS)
+            dealings = draw_dealings(self.sources, dealings_key, wanted=MAX_GOOD_QUERIES, facts=state.facts)
+            state = replace(state, dealings=dealings)
+        return state, sound

@@ -10,6 +10,7 @@ from afk.envs.qbabyai.environment import GridWorld, QBabyAI
 from afk.envs.qbabyai.levels.tasks import Task
 from afk.envs.qbabyai.world import cells
 from afk.envs.qbabyai.world.state import State
+from afk.knowledge.traits import SourceSpec
 
 
 class MultiTaskGrid(MultiTask[State], GridWorld):
@@ -27,6 +28,13 @@ class MultiTaskGrid(MultiTask[State], GridWorld):
         heights, widths = zip(*(task.plan.shape for task in (*tasks, *beside)), strict=True)
         self.shape = (max(heights), max(widths))
         self._identity = (tasks, self.shape)
+
+    def with_sources(self, sources: Sequence[SourceSpec]) -> GridWorld:
+        """See `GridWorld`."""
+        other = super().with_sources(sources)
+        if isinstance(other, MultiTaskGrid) and other is not self:
+            other.parts = tuple(part.with_sources(sources) for part in self.parts)
+        return other
 
     def enlarge(self, state: State) -> State:
         """Put worlds, (..., height, width), into larger ones: walls on the right and below.

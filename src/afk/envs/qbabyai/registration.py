@@ -21,7 +21,7 @@ from afk.envs.qbabyai.text import (
     read_action,
 )
 from afk.envs.qbabyai.world import cells
-from afk.envs.qbabyai.world.dynamics import known
+from afk.envs.qbabyai.world.asking import known
 from afk.envs.qbabyai.world.state import State
 from afk.envs.qbabyai.world.words import VOCABULARY
 from afk.envs.world import Curriculum, TextInterface, World
@@ -89,7 +89,7 @@ QBABYAI = World(
     mix=_mix,
     beside=lambda task: paper_tasks(),
     # A level is data, so one program plays all tasks.
-    shared=lambda env: QBabyAI(paper_tasks()[0]),
+    shared=lambda env: QBabyAI(paper_tasks()[0]).with_sources(env.sources),
     plan=_plan,
     curriculum=Curriculum(
         random_start=curriculum.random_start,
@@ -98,10 +98,10 @@ QBABYAI = World(
         distractors=curriculum.add_distractors,
     ),
     text=TextInterface(
-        see=lambda env, seen: np.asarray(seen),
-        say=lambda env, action: describe_action(action),
-        read=lambda env, line: read_action(line),
-        is_query=lambda env, action: bool(action[0] == cells.ASK),
+        see=lambda env, seen: np.asarray(seen[0] if env.sources else seen),
+        say=lambda env, action: describe_action(action, sources=len(env.sources)),
+        read=lambda env, line: read_action(line, sources=len(env.sources)),
+        is_query=lambda env, action: bool(action[0] >= cells.ASK),
         help=lambda env, state: _help(),
         rules=lambda env: describe_rules(env.tasks[0]),
         acting=lambda env: f"Say one of: {', '.join(cells.ACTIONS)}.",

@@ -11,7 +11,7 @@ from afk.envs.qbabyai.levels.tasks import Task
 from afk.envs.qbabyai.world import cells
 from afk.envs.qbabyai.world.state import Observation, State, room_of
 from afk.envs.qbabyai.world.view import AGENT_COLUMN, AGENT_ROW, VIEW
-from afk.envs.qbabyai.world.words import VOCABULARY
+from afk.envs.qbabyai.world.words import SOURCE_NAMES, VOCABULARY
 from afk.language import Query
 
 _SKIPPED = ("ask", "is", "the", "s")  # what a question may have beside its three words
@@ -36,27 +36,34 @@ MAP_LEGEND = (
 )
 
 
-def describe_action(action: np.ndarray) -> str:
-    """An action, (5,) int, in words: ``forward``, or ``ask "where blue ball"``."""
+def describe_action(action: np.ndarray, *, sources: int = 1) -> str:
+    """An action, (5,) int, in words: ``forward``, or ``ask "where blue ball"``.
+
+    Of several sources the one that is asked is named: ``ask tom "where blue ball"``.
+    """
     switch, physical, *query = (int(each) for each in action)
-    return f'ask "{VOCABULARY.phrase(Query(*query))}"' if switch else cells.ACTIONS[physical]
+    whom = f"{SOURCE_NAMES[switch - cells.ASK]} " if sources > 1 and switch else ""
+    return f'ask {whom}"{VOCABULARY.phrase(Query(*query))}"' if switch else cells.ACTIONS[physical]
 
 
-def read_action(text: str) -> np.ndarray:
+def read_action(text: str, *, sources: int = 1) -> np.ndarray:
     """An action in words as (5,) int32, the reverse of `describe_action`; a ValueError if it is none.
 
     A question may have articles and the like: ``where is the blue ball?``; actions may be said as usual:
-    ``turn left``, ``move forward``, ``open the green box``.
+    ``turn left``, ``move forward``, ``open the green box``. Of several sources the first is asked if none is
+    named.
     """
     if (action := _physical(text)) is not None:
         return np.array([0, action, 0, 0, 0], np.int32)
     words = [word for word in re.findall(r"[a-z0-9]+", text.lower()) if word not in _SKIPPED]
+    names = SOURCE_NAMES[:sources] if sources > 1 else ()
+    whom = names.index(words.pop(0)) if words and words[0] in names else 0
     line = " ".join(words)
     if not words or words[0] not in VOCABULARY.functions:
         raise ValueError(
             f"cannot read {text!r}; write {', '.join(cells.ACTIONS)}, or a question such as `where kitchen`"
         )
-    return np.array([1, 0, *VOCABULARY.query(line)], np.int32)
+    return np.array([cells.ASK + whom, 0, *VOCABULARY.query(line)], np.int32)
 
 
 def _physical(text: str) -> int | None:

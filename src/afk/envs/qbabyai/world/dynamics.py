@@ -4,6 +4,7 @@ Two rules differ from Minigrid, as in the paper's environment: keys can be walke
 the level says so; a lock opens with the key that the level names, whatever the colour of its door.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -11,19 +12,12 @@ import jax
 import jax.numpy as jnp
 
 from afk.envs.qbabyai.world import cells
+from afk.envs.qbabyai.world.asking import ask_oracle, ask_source
 from afk.envs.qbabyai.world.goals import GOALS, Situation
 from afk.envs.qbabyai.world.state import State, room_of
-from afk.envs.qbabyai.world.words import (
-    COLOUR_ADJECTIVES,
-    REFUSAL,
-    ROOM_TOKENS,
-    SILENCE,
-    UNKNOWN,
-    VOCABULARY,
-    WHERE,
-)
-from afk.knowledge.facts import EVERYWHERE, NEVER, FactTable, ask, available, host_facts, matches
-from afk.knowledge.source import Facts
+from afk.envs.qbabyai.world.words import COLOUR_ADJECTIVES, ROOM_TOKENS, VOCABULARY, WHERE
+from afk.knowledge.facts import EVERYWHERE, NEVER, FactTable
+from afk.knowledge.traits import SourceSpec
 
 ROOM_WORD = 3  # where "COLOUR KIND in roomK" names the room
 _KIND_NOUNS = {
@@ -40,6 +34,7 @@ class Outcome(NamedTuple):
         success: () bool, the whole task is done.
         failure: () bool, the episode ended early in a mistake.
         timeout: () bool, the steps are used up and neither happened.
+        cost: () float32, of a question to a source with traits; None where there is the oracle alone.
     """
 
     response: jax.Array
@@ -47,42 +42,29 @@ class Outcome(NamedTuple):
     success: jax.Array
     failure: jax.Array
     timeout: jax.Array
+    cost: jax.Array | None = None
 
 
-def step(state: State, action: jax.Array) -> tuple[State, Outcome]:
+def step(state: State, action: jax.Array, sources: Sequence[SourceSpec] = ()) -> tuple[State, Outcome]:
     """Act or ask.
 
     Args:
         state: where things stand.
         action: (5,) int, ``<switch, physical, func, adj, noun>``; the physical action counts when the
-            switch is 0, the query when it is 1. A query leaves the world as it is and takes a step.
+            switch is 0, the query when it is more: 1 for the first source, and so on. A query leaves the
+            world as it is and takes a step.
+        sources: what can be asked; the paper's oracle if none are given.
     """
-    is_query, query = action[0] == 1, action[2:]
-    asked, response = _ask(state, query, is_query)
+    is_query, query = action[0] >= cells.ASK, action[2:]
+    cost = None
+    if sources:
+        source = jnp.maximum(action[0] - cells.ASK, 0)
+        asked, response, cost = ask_source(state, query, is_query, source, sources)
+    else:
+        asked, response = ask_oracle(state, query, is_query)
     acted, opened_box = _act(asked, jnp.where(is_query, cells.DONE, action[1]))
-    return _judge(state, acted, opened_box, response)
-
-
-def _ask(state: State, query: jax.Array, is_query: jax.Array) -> tuple[State, jax.Array]:
-    """Look the query up, and keep count of good ones."""
-    reply = ask(available(state.facts, is_at_lock(state)), query, unknown=jnp.asarray(UNKNOWN))
-    good = matches(state.level.good_queries, query) & reply.is_told & is_query
-    state = replace(state, asked=state.asked | good, queries=state.queries + is_query)
-    return state, jnp.where(is_query, reply.tokens, SILENCE)
-
-
-def is_at_lock(state: State) -> jax.Array:
-    """Whether facts can be had that are known next to a lock only: () bool."""
-    beside = state.position + jnp.asarray(cells.DIRECTIONS)
-    return (cells.kind_of(state.grid[beside[:, 1], beside[:, 0]]) == cells.LOCKED_DOOR).any()
-
-
-def known(state: State) -> Facts:
-    """What can be had now, for sources on the host."""
-    here = jax.device_get(available(state.facts, is_at_lock(state)))
-    return host_facts(
-        here, VOCABULARY, unknown=VOCABULARY.decode(UNKNOWN), refusal=VOCABULARY.decode(REFUSAL)
-    )
+    after, outcome = _judge(state, acted, opened_box, response)
+    return after, outcome._replace(cost=cost)
 
 
 def _act(state: State, action: jax.Array) -> tuple[State, jax.Array]:

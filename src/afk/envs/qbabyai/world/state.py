@@ -1,9 +1,12 @@
 """The state of an episode, as frozen pytrees of fixed shapes: a level is data, whatever its task."""
 
+from typing import Any
+
 import equinox as eqx
 import jax
 
 from afk.knowledge.facts import FactTable
+from afk.knowledge.traits import Dealings
 
 MAX_FACTS = 24
 MAX_GOOD_QUERIES = 8
@@ -57,6 +60,7 @@ class State(eqx.Module):
         unlocked: () bool, whether a lock has been opened.
         asked: (8,) bool, which of the good queries have been asked and answered.
         queries: () int32, queries asked, of any kind.
+        dealings: with sources that have traits; None where there is the paper's oracle alone.
     """
 
     level: Level
@@ -69,6 +73,7 @@ class State(eqx.Module):
     unlocked: jax.Array
     asked: jax.Array
     queries: jax.Array
+    dealings: Dealings | None = None
 
 
 class Observation(eqx.Module):
@@ -78,17 +83,21 @@ class Observation(eqx.Module):
         image: (7, 7, 4) uint8, Minigrid's type, colour and state of each cell, and the agent's direction;
             the first axis runs from left to right, the second from far to near.
         mission: (20,) uint8, the instruction as tokens.
-        response: (12,) uint8, the answer as tokens, all padding when nothing was asked.
+        response: (12,) uint8, the answer as tokens, all padding when nothing was asked; (14,) where answers
+            say whose they are.
+        terms: (sources, 2) float32, the price that each source shows and what it was paid so far; None where
+            there is the paper's oracle alone.
     """
 
     image: jax.Array
     mission: jax.Array
     response: jax.Array
+    terms: jax.Array | None = None
 
     @property
-    def seen(self) -> jax.Array:
-        """What is seen, whatever the world."""
-        return self.image
+    def seen(self) -> Any:
+        """What is seen, whatever the world: the image, or the image and the terms."""
+        return self.image if self.terms is None else (self.image, self.terms)
 
 
 def room_of(level: Level, position: jax.Array) -> jax.Array:

@@ -25,6 +25,11 @@ RESPONSE_LENGTH = 12  # tokens of an answer
 UNKNOWN = VOCABULARY.encode("i dont know", RESPONSE_LENGTH)
 REFUSAL = VOCABULARY.encode("i dont", RESPONSE_LENGTH)  # who says no more does not want to
 SILENCE = np.zeros_like(UNKNOWN)  # the response of a step that asked nothing
+# Sources are called by words that the vocabulary has and the paper's tasks do not use.
+SOURCE_NAMES = ("allen", "tom", "pink", "white", "orange", "big", "small", "second")
+SOURCE_TOKENS = np.array([VOCABULARY.token(name) for name in SOURCE_NAMES], np.uint8)
+FROM = VOCABULARY.token("from")
+SIGNED_LENGTH = RESPONSE_LENGTH + 2  # tokens of an answer that says whose it is
 
 NAMES = ("jack", "mary")
 PLACES = ("kitchen", "restroom", "livingroom")

@@ -11,8 +11,8 @@ from afk.envs.qtextworld.world.state import UNUSED, Game, State
 from afk.envs.qtextworld.world.text import Book
 from afk.envs.qtextworld.world.things import COOKINGS, PIECES, THINGS
 from afk.knowledge import kitchen, source
-from afk.knowledge.facts import Reply
 from afk.knowledge.kitchen import Kitchen, Phrases
+from afk.knowledge.reply import Reply
 from afk.language import NONE
 
 _ROOM = len(PIECES)  # where the floor and the furniture itself are

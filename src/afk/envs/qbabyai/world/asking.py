@@ -1,0 +1,118 @@
+"""Asking: the oracle of the paper, or sources with traits, and what an episode's books say then."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from afk.envs.qbabyai.world import cells
+from afk.envs.qbabyai.world.rumours import falsify
+from afk.envs.qbabyai.world.state import State
+from afk.envs.qbabyai.world.words import (
+    FROM,
+    REFUSAL,
+    SIGNED_LENGTH,
+    SILENCE,
+    SOURCE_TOKENS,
+    UNKNOWN,
+    VOCABULARY,
+)
+from afk.knowledge.facts import FactTable, ask, available, host_facts, matches
+from afk.knowledge.reply import NOTHING, Reply
+from afk.knowledge.source import Facts
+from afk.knowledge.traits import Dealings, SourceSpec, answer_key, pick, settle, traits_of
+from afk.language import PAD
+
+
+def is_at_lock(state: State) -> jax.Array:
+    """Whether facts can be had that are known next to a lock only: () bool."""
+    beside = state.position + jnp.asarray(cells.DIRECTIONS)
+    return (cells.kind_of(state.grid[beside[:, 1], beside[:, 0]]) == cells.LOCKED_DOOR).any()
+
+
+def known(state: State) -> Facts:
+    """What can be had now, for sources on the host."""
+    here = jax.device_get(available(state.facts, is_at_lock(state)))
+    unknown, refusal = map(VOCABULARY.decode, (UNKNOWN, REFUSAL))
+    return host_facts(here, VOCABULARY, unknown=unknown, refusal=refusal)
+
+
+def ask_oracle(state: State, query: jax.Array, is_query: jax.Array) -> tuple[State, jax.Array]:
+    """Put a query to the oracle, if there is one; returns the response, too."""
+    reply = ask(available(state.facts, is_at_lock(state)), query, unknown=jnp.asarray(UNKNOWN))
+    asked = state.asked | (_revealed(state, query, reply) & is_query)
+    state = replace(state, asked=asked, queries=state.queries + is_query)
+    return state, jnp.where(is_query, reply.tokens, SILENCE)
+
+
+def _revealed(state: State, query: jax.Array, reply: Reply) -> jax.Array:
+    """Which of the wanted facts a reply reveals: (8,) bool.
+
+    A fact of the oracle answers its own question and no other, so that words tell what it reveals.
+    """
+    wanted = (
+        matches(state.level.good_queries, query)
+        if state.facts.reveals is None
+        else state.facts.reveals[reply.fact]
+    )
+    return wanted & (reply.fact != NOTHING)
+
+
+def ask_source(
+    state: State, query: jax.Array, is_query: jax.Array, source: jax.Array, specs: Sequence[SourceSpec]
+) -> tuple[State, jax.Array, jax.Array]:
+    """Put a query to the source of a () number, if there is one; returns response and cost, too."""
+    dealings = state.dealings
+    assert dealings is not None
+    is_stale = pick(np.array([spec.is_stale for spec in specs]), source)
+    reply = ask(
+        available(_believed(state.facts, dealings, is_stale), is_at_lock(state)),
+        query,
+        traits_of(specs, dealings, source),
+        answer_key(specs, dealings, source, query, state.queries),
+        unknown=jnp.asarray(UNKNOWN),
+        refusal=jnp.asarray(REFUSAL),
+        falsify=partial(falsify, state),
+    )
+    if dealings.first_facts is not None:
+        reply = _if_true(reply, state.facts)
+    asked = state.asked | (_revealed(state, query, reply) & is_query)
+    dealings, cost = settle(
+        dealings,
+        reply,
+        asked=is_query,
+        source=source,
+        about=matches(state.level.good_queries, query),
+        heard=asked,
+        step=state.step + 1,
+    )
+    state = replace(state, asked=asked, queries=state.queries + is_query, dealings=dealings)
+    return state, sign(reply.tokens, source, len(specs)) * is_query, cost
+
+
+def _believed(facts: FactTable, dealings: Dealings, is_stale: jax.Array) -> FactTable:
+    """The facts as a source knows them."""
+    if dealings.first_facts is None:
+        return facts
+    return jax.tree.map(lambda first, now: jnp.where(is_stale, first, now), dealings.first_facts, facts)
+
+
+def _if_true(reply: Reply, facts: FactTable) -> Reply:
+    """A reply; it reveals nothing if its fact is another one by now, or no longer one."""
+    now = available(facts, jnp.bool_(True))
+    holds = (now.answers[reply.fact] == reply.tokens).all() & (now.keys[reply.fact, 0] >= 0)
+    return replace(reply, fact=jnp.where(holds, reply.fact, NOTHING))
+
+
+def sign(tokens: jax.Array, source: jax.Array, sources: int) -> jax.Array:
+    """An answer, (12,) uint8; of several sources it says whose it is: (14,)."""
+    if sources == 1:
+        return tokens
+    tokens = jnp.pad(tokens, (0, SIGNED_LENGTH - len(tokens)), constant_values=PAD)
+    size = (tokens != PAD).sum()
+    place = jnp.arange(len(tokens))
+    signed = jnp.where(place == size, FROM, tokens)
+    return jnp.where(place == size + 1, jnp.asarray(SOURCE_TOKENS)[source], signed).astype(jnp.uint8)
