@@ -37,6 +37,7 @@ OTHERS: dict[str, Any] = {
     "agent": "query",
     "initial_agent": "0123456789abcdef",
     "settings.algorithm": "another",
+    "sources": [{"price": [0.0, 0.5]}],
 }
 
 

@@ -16,7 +16,7 @@ from afk.checks import check_counts, check_types, is_number
 from afk.knowledge.reply import NOTHING, Reply
 from afk.knowledge.source import REFUSED
 
-# From an answer, (words,) tokens, and a () uint32 to another one of its kind; the same if there is none.
+# From an answer, (words,) tokens, and () uint32 of 16 bits to another of its kind; the same if there is none.
 Falsify = Callable[[jax.Array, jax.Array], jax.Array]
 RANGES = ("price", "silence", "lies")
 _PRICE = RANGES.index("price")

@@ -12,6 +12,7 @@ from afk.language import PAD
 _token = VOCABULARY.token
 _FIRST_ADJECTIVE, _FIRST_NOUN = _token(VOCABULARY.adjectives[0]), _token(VOCABULARY.nouns[0])
 _ROOM = int(ROOM_TOKENS[0])
+_CHOICE_BITS = 16
 _THINGS = [VOCABULARY.nouns.index(noun) for noun in ("ball", "box", "key")]
 _COLOURS = np.array([_token(colour) for colour in COLOURS])
 # Words that stand for each other in a false answer where nothing in the level does.
@@ -28,7 +29,7 @@ def falsify(state: State, tokens: jax.Array, choice: jax.Array) -> jax.Array:
     Args:
         state: the level.
         tokens: (words,) uint8, the true answer.
-        choice: () uint32, which of several false ones.
+        choice: () uint32 of 16 bits, which of several false ones.
     """
     # Words are picked by masks: to gather single words would take longer than all the rest.
     words, place = tokens.astype(jnp.int32), np.arange(len(tokens))
@@ -38,15 +39,17 @@ def falsify(state: State, tokens: jax.Array, choice: jax.Array) -> jax.Array:
     of_somebody = last == _token("suitcase")
     turns_last = (last == _token("east")) | (last == _token("west")) | (words[0] == _token("danger"))
 
-    rooms = state.level.max_steps // state.level.room_size**2
-    further = 1 + choice.astype(jnp.int32) % jnp.maximum(rooms - 1, 1)
-    other_room = _ROOM + (last - _ROOM + further * (rooms > 1)) % rooms
+    # Without a division of whole numbers, which takes as long as a dozen other operations.
+    rooms = jnp.round(state.level.max_steps / state.level.room_size**2).astype(jnp.int32)
+    chosen = choice.astype(jnp.int32)
+    further = last + (rooms > 1) + (chosen * (rooms - 1) >> _CHOICE_BITS)
+    other_room = further - jnp.where(further >= _ROOM + rooms, rooms, 0)
 
     is_colour = _is_colour(words)
     at = jnp.max(jnp.where(is_colour, place, -len(tokens)))  # of the thing in question
     colour, noun = (jnp.where(place == at + part, words, 0).sum() for part in (0, 1))
     is_toy = (words == _token("toy")).any()
-    other_colour, other_noun = _other_thing(state, colour, noun, is_toy, choice.astype(jnp.int32))
+    other_colour, other_noun = _other_thing(state, colour, noun, is_toy, chosen)
 
     answer = jnp.where(place == at, other_colour, jnp.where(place == at + 1, other_noun, words))
     opposites = _opposite(words)
@@ -80,7 +83,8 @@ def _other_thing(
     alike = there & same_noun & (colours != (colour - _FIRST_ADJECTIVE).astype(jnp.int8))
     possible = jnp.where(alike.any(), alike, there & ~same_noun & is_toy)
     # The first that is possible from a random row on.
-    turn = (np.arange(len(nouns), dtype=np.int32) + choice) % len(nouns)
+    turn = np.arange(len(nouns), dtype=np.int32) - (choice * len(nouns) >> _CHOICE_BITS)
+    turn = jnp.where(turn < 0, turn + len(nouns), turn)
     chosen = possible & (turn == jnp.min(jnp.where(possible, turn, len(nouns))))
     blue, green = _token("blue"), _token("green")
     spare = jnp.where(colour == blue, green, blue)
