@@ -14,7 +14,7 @@ from afk.agents.reading import read_focus
 from afk.agents.variants import VARIANTS
 from afk.envs.qtextworld.world import words
 from afk.envs.qtextworld.world.things import COOKINGS, CUTS, PIECES, THINGS
-from afk.envs.registry import WORLDS, task_named
+from afk.envs.registry import WORLDS, task_named, tasks_by_letters
 from afk.language import PAD
 from afk.learning import dqn, ppo
 from afk.training.build import schedules_of
@@ -46,6 +46,14 @@ def test_every_preset_is_there_for_every_agent_and_task(world: str, group: str, 
             assert values.items() <= flatten(config.to_json()).items()
             numbers = {key: value for key, value in values.items() if key != "settings.algorithm"}
             assert change(config, numbers) == config
+
+
+@pytest.mark.parametrize("name", ["fast", "released"])
+def test_the_released_edition_of_a_task_is_trained_as_the_task_is(name: str) -> None:
+    for letters in tasks_by_letters():
+        if not letters.startswith("released/"):
+            ours, theirs = (preset(name, [task]).to_json() for task in (letters, f"released/{letters}"))
+            assert differences(ours | {"tasks": []}, theirs | {"tasks": []}) == {}
 
 
 def test_every_agent_of_every_world_has_the_presets_of_one_group() -> None:

@@ -305,8 +305,9 @@ def preset_values(name: str, tasks: Sequence[str], agent: str) -> dict[str, Any]
     """What a preset sets for a run, by name; a ValueError if there is none of that name."""
     if not tasks:
         raise ValueError("name at least one task; `afk tasks` lists them all")
-    chosen = {task_named(task) for task in tasks}
     world = world_of(find_task(tasks[0])).name
+    # Another edition of a task is trained as the task is.
+    chosen = {f"{world}/{task_named(task).partition('/')[2]}" for task in tasks}
     if world not in PRESETS:
         raise ValueError(f"there is no preset for {world}: add its names to PRESETS and its rules to RULES")
     known = next(names for group, names in PRESETS[world].items() if AGENTS[group](agent))
