@@ -81,9 +81,14 @@ def test_what_is_no_sound_json_is_one_line(text: bytes, said: str, tmp_path: Pat
 
 def test_sound_json_is_read(tmp_path: Path) -> None:
     assert parse_json('{"a": [1, 2.5, null, {"b": "c"}]}') == {"a": [1, 2.5, None, {"b": "c"}]}
+
+
+def test_what_may_have_no_end_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(ValueError, match="it is a pipe"):
-        read_object(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("/dev/null")  # /dev/zero would be read until memory is full
+    for name in ("pipe", "link"):
+        with pytest.raises(ValueError, match=f"{name} cannot be read: it is a pipe or a device"):
+            read_object(tmp_path / name)
 
 
 def test_compiled_programs_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -121,7 +121,7 @@ def fuzz_calls(place: Path, seed: int, most: int | None) -> Tally:
         shell = ["sh", "-c", line.replace("afk", f"{sys.executable} -m afk", 1)]
         judge(tally, _run(shell, folder), line)
     for name in _listing(folder) ^ before:
-        tally.count("lost_files", f"{name} came or went")
+        tally.count("lost", f"{name} came or went")
     return tally
 
 

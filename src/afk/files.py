@@ -110,9 +110,9 @@ def read_json(path: Path) -> Any:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of a file from outside; an OSError if it is a pipe, which would be waited for."""
-    if path.is_fifo():
-        raise OSError(errno.EINVAL, "it is a pipe", str(path))
+    """The content of a file from outside; an OSError if it is a pipe or a device, which may have no end."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise OSError(errno.EINVAL, "it is a pipe or a device", str(path))
     return path.read_bytes()
 
 

@@ -5,22 +5,39 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 FUZZ = Path(__file__).parents[2] / "benchmarks" / "fuzz.py"
 
 
-def test_malformed_calls_are_refused_in_a_line(tmp_path: Path) -> None:
+def fuzz(part: str, most: int, folder: Path) -> dict:
+    """What a part comes to; nothing may be wrong."""
     command = [
         sys.executable,
         str(FUZZ),
         "--part",
-        "calls",
+        part,
         "--most",
-        "20",
+        str(most),
         "--json",
-        str(tmp_path / "found"),
+        str(folder / "found"),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    (part,) = json.loads((tmp_path / "found").read_text())["parts"]
-    assert part["tried"] == 25 and part["examples"] == []
-    assert done.stdout.splitlines()[-1] == "| malformed calls | 25 | 0 | 0 | 0 | 0 | 0 |  |"
+    found = json.loads((folder / "found").read_text())["parts"][part]
+    assert found["examples"] == []
+    return found
+
+
+def test_malformed_calls_are_refused_in_a_line(tmp_path: Path) -> None:
+    assert fuzz("calls", 20, tmp_path)["tried"] == 25
+
+
+def test_odd_requests_are_refused_in_a_sentence(tmp_path: Path) -> None:
+    assert fuzz("requests", 40, tmp_path)["tried"] == 66
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("part", "most"), [("files", 12), ("kills", 2), ("disks", 4), ("episodes", 30)])
+def test_everything_else_is_borne(part: str, most: int, tmp_path: Path) -> None:
+    assert fuzz(part, most, tmp_path)["tried"] >= most
