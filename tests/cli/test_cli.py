@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+import afk
 from afk.envs.level_pool import draw_pool
 from afk.envs.qbabyai.solver import plan
 from afk.envs.qbabyai.text import describe_action
@@ -20,6 +21,7 @@ from afk.training.pretrained import PRETRAINED, find_agent, save_small
 
 from ..command import Run, run_apart
 
+ROOT = Path(__file__).parents[2]
 HELP = """
 import sys
 from afk.cli import main
@@ -64,6 +66,12 @@ def test_tables_of_tasks_are_not_squeezed(width: int, monkeypatch: pytest.Monkey
     assert rows["qbabyai/object-in-box+danger+go-to-favorite+open-door"][:3] == ["CSDH", "441", "7"]
     assert rows["qtextworld/take-2-cut"][:6] == ["2", "yes", "no", "held", "20", "4"]
     assert ("also says: rooms, size" in " ".join(lines)) == (width == 80)
+
+
+def test_the_version_is_said(run: Run) -> None:
+    assert run("--version").out.split() == ["afk", afk.__version__]
+    assert f"\nversion: {afk.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"\n## {afk.__version__}" in (ROOT / "CHANGELOG.md").read_text()
 
 
 def test_help_names_every_command_and_takes_no_jax() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from afk.cli.main import app
 from afk.envs.registry import make
-from afk.report.archive import read_archive
+from afk.report.archive import find_records, read_archive
 from afk.report.items import ITEMS
 from afk.studies import study
 from afk.studies.plan import TEXT_TASKS
@@ -117,6 +117,22 @@ def test_what_the_user_got_wrong_is_one_line(
         run(*arguments)
     assert said in str(caught.value) and "\n" not in str(caught.value)
     assert not list(tmp_path.iterdir()), "nothing is left behind"
+
+
+def test_elsewhere_the_records_of_the_package_are_read(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    printed, _ = run("pretrained")
+    assert find_records().is_absolute() and "| CSDH |" in printed
+    package = tmp_path / "lib" / "afk"  # as pip installs it, with no source tree above it
+    monkeypatch.setattr("afk.__file__", str(package / "__init__.py"))
+    with pytest.raises(ValueError, match="there is no folder of records results"):
+        run("pretrained")
+    for folder in (package / "records", Path("results")):  # the records of whoever works here come first
+        folder.mkdir(parents=True)
+        (folder / "published.json").write_text("{}")
+        assert find_records() == folder
 
 
 @pytest.mark.slow

@@ -206,7 +206,7 @@ def test_no_ray_no_cluster_and_no_machine_are_said_in_a_line(
 ) -> None:
     console = Console(quiet=True)
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(ValueError, match=r"a sweep takes Ray; .* pip install '\.\[sweep\]'"):
+    with pytest.raises(ValueError, match=r"a sweep takes Ray: pip install 'afk-rl\[sweep\]'"):
         do_sweep(
             [RUN],
             runs=tmp_path / "runs",

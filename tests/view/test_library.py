@@ -144,7 +144,7 @@ def test_an_agent_that_has_learned_on_is_watched_as_it_is_now(tmp_path: Path, sh
 
 def test_what_is_missing_is_named_with_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    with pytest.raises(ValueError, match=r"uvicorn is missing; for the viewer, .* pip install '\.\[view\]'"):
+    with pytest.raises(ValueError, match=r"uvicorn is missing; for the viewer: pip install 'afk-rl\[view\]'"):
         view()
 
 

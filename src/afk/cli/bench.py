@@ -157,7 +157,7 @@ def _check_plot(path: Path) -> None:
     if path.suffix != ".png":
         raise ValueError(f"--plot is a file that ends in .png, not {path}")
     if not find_spec("matplotlib"):
-        raise ValueError("a plot takes matplotlib; in afk's folder: pip install '.[report]'")
+        raise ValueError("a plot takes matplotlib: pip install 'afk-rl[report]'")
 
 
 def _show_all(record: dict[str, Any]) -> None:

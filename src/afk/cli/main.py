@@ -2,10 +2,11 @@
 
 import os
 import sys
-from typing import NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
+from afk import __version__
 from afk.cli import bench, textworld
 from afk.cli.demo import demo
 from afk.cli.evaluate import evaluate
@@ -35,9 +36,21 @@ app.add_typer(bench.app, name="bench")
 app.add_typer(textworld.app, name="textworld")
 
 
+def _show_version(wanted: bool) -> None:
+    """Print it, and leave."""
+    if wanted:
+        print(f"afk {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def start() -> None:
+def start(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
     """Before any subcommand, but not before `afk --help`: this imports JAX, which takes a second."""
+    del version
     with leave_at_once():
         keep_compiled_programs()
 

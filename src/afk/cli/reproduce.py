@@ -26,7 +26,12 @@ def reproduce(
             "have records.",
         ),
     ] = None,
-    folder: Annotated[Path, typer.Option("--from", help="The folder of records.")] = Path("results"),
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--from", help="The folder of records: results, or those of the package if none is here."
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Write Markdown, CSV, LaTeX and figures to this folder.")
     ] = None,
@@ -51,13 +56,14 @@ def reproduce(
     ),
 ) -> None:
     """Print the paper's tables and figures from records, beside the published numbers."""
-    from afk.report.archive import read_archive
+    from afk.report.archive import RECORDS, find_records, read_archive
     from afk.report.items import ITEMS, find_item
     from afk.report.render import to_json
     from afk.studies.plan import plan_items
     from afk.training.presets import default_preset
 
     chosen = {name: find_item(name) for name in items or ITEMS}
+    folder = folder or (RECORDS if run else find_records())  # the package's are for reading
     if run:
         plan = plan_items(
             list(chosen),
@@ -120,7 +126,7 @@ def _write(folder: Path, made: "dict[str, list[Table]]", archive: "Archive") -> 
             written += 1
     drawings = [draw for name, draw in DRAWINGS.items() if name in made]
     if drawings and not find_spec("matplotlib"):
-        print("note: figures take matplotlib; in afk's folder: pip install '.[report]'", file=sys.stderr)
+        print("note: figures take matplotlib: pip install 'afk-rl[report]'", file=sys.stderr)
         drawings = []
     for draw in drawings:
         for name, figure in draw(archive).items():

@@ -24,7 +24,7 @@ def view(
     """Play any task and watch any agent in the browser."""
     for name in ("starlette", "uvicorn"):
         if find_spec(name) is None:
-            raise ValueError(f"{name} is missing; for the viewer, in afk's folder: pip install '.[view]'")
+            raise ValueError(f"{name} is missing; for the viewer: pip install 'afk-rl[view]'")
     from afk.view.library import Library
     from afk.view.server import LOOPBACK, serve
 

@@ -5,12 +5,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import afk
 from afk.checks import is_number
 from afk.files import read_object
 from afk.report.tables import Published
 from afk.studies.record import RunRecord, read_record
 
 RUNS = "runs"  # the folder of the records of runs, in a folder of records
+RECORDS = Path("results")  # the folder of records of whoever works here
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,13 @@ def to_published(found: Any) -> Published | None:
     """A number, or a mean and a deviation, out of the file of the paper's numbers; None if it is neither."""
     numbers = found if isinstance(found, list) else [found]
     return Published(*numbers) if len(numbers) in (1, 2) and all(map(is_number, numbers)) else None
+
+
+def find_records() -> Path:
+    """The folder of records here, or else that of the package, or of its source tree; see ``setup.py``."""
+    package = Path(afk.__file__).parent
+    folders = (RECORDS, package / "records", package.parents[1] / RECORDS)
+    return next((folder for folder in folders if (folder / "published.json").is_file()), RECORDS)
 
 
 def read_archive(folder: Path) -> Archive:

@@ -56,7 +56,7 @@ def connect(address: str, resources: Resources, console: Console) -> Iterator[An
     try:
         import ray
     except ImportError:
-        raise ValueError("a sweep takes Ray; in afk's folder: pip install '.[sweep]'") from None
+        raise ValueError("a sweep takes Ray: pip install 'afk-rl[sweep]'") from None
     options: dict[str, Any] = {"address": address, "log_to_driver": False, "logging_level": "ERROR"}
     if address == LOCAL:
         options |= {"include_dashboard": False, "object_store_memory": _STORE}
