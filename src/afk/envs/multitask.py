@@ -42,8 +42,10 @@ class MultiTask(Environment[StateT]):
 
     def draw_many(self, key: jax.Array, size: int) -> StateT:
         """Draw levels in bulk, each task's by itself; level i is of task i modulo the number of tasks."""
+        if len(self.parts) == 1:  # here: what is compiled in a thread of its own leaves its memory behind
+            return _interleave(self, [self.parts[0].draw_many(key, size)], size)
         share = -(-size // len(self.parts))
-        keys = jax.random.split(key, len(self.parts)) if len(self.parts) > 1 else key[None]
+        keys = jax.random.split(key, len(self.parts))
         # Side by side: each task has a program of its own, and compiling them in turn would take minutes.
         with ThreadPoolExecutor() as pool:
             drawn = list(pool.map(lambda part, key: part.draw_many(key, share), self.parts, keys))
