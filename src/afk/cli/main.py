@@ -13,6 +13,7 @@ from afk.cli.evaluate import evaluate
 from afk.cli.export import export
 from afk.cli.interrupts import leave_at_once
 from afk.cli.leaderboard import leaderboard
+from afk.cli.mcp import mcp
 from afk.cli.options import with_imports
 from afk.cli.play import play
 from afk.cli.reproduce import reproduce
@@ -29,7 +30,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (tasks, play, train, watch, leaderboard, export, demo, reproduce, view, sweep):
+for command in (tasks, play, train, watch, leaderboard, export, mcp, demo, reproduce, view, sweep):
     app.command()(with_imports(command))
 app.command(name="eval")(with_imports(evaluate))
 app.add_typer(bench.app, name="bench")
