@@ -58,7 +58,7 @@ def test_every_variant_plays_and_learns_with_all_of_its_parameters(name: str) ->
     pieces = jax.tree.map(lambda leaf: leaf.swapaxes(0, 1), experience)
     sequences = Sequences(pieces, actors.memory, advantage, target)
     params, static = eqx.partition(agent, eqx.is_inexact_array)
-    schedules = Schedules(*map(jnp.float32, (0.1, 1e-4, 0.01, 0.01)))
+    schedules = Schedules(*map(jnp.float32, (0.1, 1e-4, 0.01, 0.01, 1)))
     losses = jax.jit(lambda each: loss(eqx.combine(each, static), sequences, Settings(), schedules))
     gradient, _ = jax.grad(losses, has_aux=True)(params)
     for path, leaf in jax.tree_util.tree_leaves_with_path(gradient):

@@ -20,7 +20,7 @@ from ..agents.small_agents import ENV, RULES, SIZE, build
 
 PLAY = Play(ENV, VARIANTS["afk"], RULES)
 SETTINGS = Settings(environments=8, rollout_steps=20, bptt=20, minibatches=4, epochs=1)
-SCHEDULES = Schedules(*map(jnp.float32, (0.1, 1e-3, 0.01, 0.01)))
+SCHEDULES = Schedules(*map(jnp.float32, (0.1, 1e-3, 0.01, 0.01, 1)))
 learn = jax.jit(partial(update, PLAY, SETTINGS))
 
 

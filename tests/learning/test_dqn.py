@@ -41,7 +41,7 @@ SETTINGS = Settings(
     discount=0.5,
 )
 LEVELS = 16
-SCHEDULES = Schedules(*map(jnp.float32, (0.1, 1e-2, 0, 0)))
+SCHEDULES = Schedules(*map(jnp.float32, (0.1, 1e-2, 0, 0, 1)))
 
 learn = jax.jit(partial(update, PLAY, SETTINGS))  # one program for every test that learns
 

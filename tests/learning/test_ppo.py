@@ -40,7 +40,7 @@ RULES = NoteTaking(VOCABULARY, dropped=("is", "in"), unknown=("i dont know",))
 PLAY = Play(ENV, VARIANTS["afk"], RULES)
 SIZE = Size(width=8, head=8, view_layers=1, film_blocks=1, notes=4, distinct_notes=0)
 SETTINGS = Settings(environments=8, rollout_steps=60, bptt=20, minibatches=1, epochs=2, discount=0.9)
-SCHEDULES = Schedules(*map(jnp.float32, (0.1, 1e-2, 0.01, 0.01)))
+SCHEDULES = Schedules(*map(jnp.float32, (0.1, 1e-2, 0.01, 0.01, 1)))
 ENVIRONMENTS, STEPS, LEVELS = SETTINGS.environments, 50, 32
 
 # One program for every test that learns; it is run often enough to be compiled with some care.

@@ -102,11 +102,12 @@ class Experience(eqx.Module):
         action: (components,) int32.
         log_probability: () float32, of the action when it was taken.
         value: () float32, V before the step.
-        reward: () float32, r_env less what a question cost.
+        reward: () float32, r_env.
         grew: () bool, whether A_0 grew by the answer.
         terminated: () bool.
         truncated: () bool.
         final_value: () float32, V of the last observation where the episode was truncated, else 0.
+        cost: () float32, what a question cost; None where there is the paper's oracle alone.
     """
 
     seen: Any
@@ -120,6 +121,7 @@ class Experience(eqx.Module):
     terminated: jax.Array
     truncated: jax.Array
     final_value: jax.Array
+    cost: jax.Array | None = None
 
 
 @partial(jax.jit, static_argnums=0)
@@ -187,11 +189,12 @@ def act(
         action=action,
         log_probability=log_probability,
         value=output.value,
-        reward=time_step.reward if time_step.cost is None else time_step.reward - time_step.cost,
+        reward=time_step.reward,
         grew=grew,
         terminated=time_step.terminated,
         truncated=time_step.truncated,
         final_value=jnp.zeros_like(output.value),
+        cost=time_step.cost,
     )
     notebooks = _choose(time_step.done, _take(training_levels.notebooks, batch.cursor), notebooks)
     return Actors(batch, notebooks, memory, time_step.done), time_step, experience, final

@@ -14,18 +14,21 @@ class Schedules(NamedTuple):
         learning_rate: of Adam.
         entropy_coef: weight of the entropy of the heads; 0 in algorithms without it.
         switch_entropy_coef: weight of the entropy of the switch; likewise.
+        price: the part of their price that questions cost.
     """
 
     bonus: jax.Array
     learning_rate: jax.Array
     entropy_coef: jax.Array
     switch_entropy_coef: jax.Array
+    price: jax.Array
 
 
 def schedules_at(settings: Any, progress: float, *, pays_bonus: bool) -> Schedules:
     """The values after a part of training, from 0 to 1.
 
     The bonus is annealed to zero from `bonus_until` on, learning rate and entropies from `anneal_after` on.
+    Prices rise from zero until `price_ramp`.
 
     Args:
         settings: of the algorithm.
@@ -43,4 +46,6 @@ def schedules_at(settings: Any, progress: float, *, pays_bonus: bool) -> Schedul
         getattr(settings, name, 0.0) * share(settings.anneal_after)
         for name in ("learning_rate", "entropy_coef", "switch_entropy_coef")
     ]
-    return Schedules(*map(jnp.float32, (bonus, *annealed)))
+    ramp = getattr(settings, "price_ramp", 0.0)
+    price = min(1.0, progress / ramp) if ramp else 1.0
+    return Schedules(*map(jnp.float32, (bonus, *annealed, price)))
