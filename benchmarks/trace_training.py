@@ -21,7 +21,7 @@ import jax
 
 from afk.learning.devices import use_devices
 from afk.training.build import schedules_of
-from afk.training.config import change
+from afk.training.changes import change
 from afk.training.levels import draw_training_levels
 from afk.training.machine import describe_machine
 from afk.training.presets import preset

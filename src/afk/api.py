@@ -15,7 +15,7 @@ from afk.files import keep_compiled_programs
 from afk.studies.record import RunRecord
 from afk.studies.study import FRESH_LEVELS, do_run
 from afk.training.build import play_by_plan
-from afk.training.config import change
+from afk.training.changes import change
 from afk.training.evaluate import POLICIES, summarise
 from afk.training.presets import default_preset, preset
 from afk.training.pretrained import PRETRAINED, SHOWN, TrainedAgent, find_agent, play_fresh, play_on

@@ -1,12 +1,18 @@
 """``afk train`` as a user meets it: what it would train, and what it refuses to."""
 
 import json
+import re
+import sys
 from dataclasses import fields
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from afk.studies.record import read_record
+from afk.training.changes import change
 from afk.training.checkpoint import digest
 from afk.training.config import Config
 from afk.training.log import read_log
@@ -52,6 +58,43 @@ def test_without_options_the_preset_is_printed(run: Run, tmp_path: Path) -> None
     assert not list(tmp_path.iterdir()), "nothing is left behind"
 
 
+def test_a_file_of_values_is_trained_with_and_options_override_it(run: Run, tmp_path: Path) -> None:
+    values = {"tasks": ["S"], "agent": "query", "preset": "laptop", "hint_fraction": 0.0}
+    values |= {"steps": 5_000, "size": {"width": 16}, "settings": {"gae_lambda": 0.5}}
+    (tmp_path / "mine.json").write_text(json.dumps(values))
+    printed = json.loads(run("train", "--config", "mine.json", "--steps", "6K", "--print-config").out)
+    expected = change(
+        preset("laptop", ["S"], agent="query", steps=6_000), {"size.width": 16, "settings.gae_lambda": 0.5}
+    )
+    assert printed == {"identity": expected.identity} | expected.to_json()
+    # What was printed is such a file, too; and with another algorithm the settings are its own.
+    (tmp_path / "printed.json").write_text(json.dumps(printed))
+    assert json.loads(run("train", "--config", "printed.json", "--print-config").out) == printed
+    (tmp_path / "other.json").write_text(json.dumps({"settings": {"algorithm": "dqn", "batch": 32}}))
+    options = ("--preset", "laptop", "--config", "other.json", "--print-config")
+    settings = json.loads(run("train", "take-1", *options).out)["settings"]
+    assert settings["algorithm"] == "dqn" and settings["batch"] == 32 and settings["multi_step"] == 3
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"settings": {"lr": 1}}, "a run has no 'settings.lr'; did you mean settings.learning_rate?"),
+        ({"setings": {}, "stepps": 3}, "a run has no 'stepps'; did you mean steps?"),
+        ({"settings": 3}, "mine.json: settings has another form in the config.json of a run"),
+        ({"tasks": "S"}, "mine.json: tasks has another form in the config.json of a run"),
+        ({"settings": {"gae_lambda": "high"}}, "gae_lambda is a finite number, not 'high'"),
+        ({"steps": 0}, "steps"),
+    ],
+)
+def test_a_file_of_values_that_makes_no_sense_is_one_line(
+    values: dict[str, Any], said: str, run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.json").write_text(json.dumps(values))
+    done = run("train", "S", "--config", "mine.json", "--print-config")
+    assert done.code == 2 and said in done.err and done.err.count("\n") == 1
+
+
 def test_a_run_that_is_there_is_printed_as_it_is(run: Run, tmp_path: Path) -> None:
     config, path = preset("laptop", ["S"], steps=1_234), tmp_path / "mine" / "config.json"
     path.parent.mkdir()
@@ -76,9 +119,16 @@ def test_a_run_leaves_agents_and_a_record(run: Run, tmp_path: Path, monkeypatch:
     add_tiny_preset(monkeypatch)
     options = (DANGER, "--preset", "tiny", "--seed", "5", "--levels", "12", "--out", "mine")
     expected = json.loads(run("train", *options, "--print-config").out)
-    done = run("train", *options)
+    wandb = Mock(__spec__=ModuleSpec("wandb", None))
+    monkeypatch.setitem(sys.modules, "wandb", wandb)
+    done = run("train", *options, "--wandb")
     assert done.code in (None, 0) and done.out == "", done.err
     assert "afk eval mine --task qbabyai/danger" in done.err
+    assert re.search(r"0\.00/0\.00M [\d,]+/s success [\d.]+% length", done.err), "progress without a terminal"
+    logged = wandb.init.return_value.log.call_args_list
+    assert [each.kwargs["step"] for each in logged] == [160 * update for update in range(1, 7)]
+    evaluated = run("eval", "mine", "--episodes", "4", "--json")
+    assert json.loads(evaluated.out)["task"] == DANGER
     assert (tmp_path / "mine" / "best-5.safetensors").exists()
     content = (tmp_path / "mine" / "record.json").read_bytes()
     record = read_record(tmp_path / "mine" / "record.json")
@@ -124,6 +174,11 @@ def test_a_run_leaves_agents_and_a_record(run: Run, tmp_path: Path, monkeypatch:
             (DANGER, "--agent", "query", "--potential-based-bonus"),
             ("query has no bonus", "--potential-based-bonus"),
         ),
+        ((DANGER, "--wandb"), ("--wandb takes the package wandb: pip install wandb",)),
+        ((DANGER, "--mlflow"), ("--mlflow takes the package mlflow: pip install mlflow",)),
+        ((DANGER, "--config", "nowhere.json"), ("nowhere.json",)),
+        ((DANGER, "--set", "settings.lr=3"), ("settings.lr", "did you mean settings.learning_rate?")),
+        ((DANGER, "--set", "gamma=0.9"), ("gamma", "did you mean settings.discount?")),
         ((DANGER, "--set", "bonus"), ("--set", "NAME=VALUE", "'bonus'")),
         ((DANGER, "--set", "settings.bonuses=1"), ("settings.bonuses", "did you mean settings.bonus?")),
     ],

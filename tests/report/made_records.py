@@ -8,7 +8,7 @@ from typing import Any
 from afk.agents.variants import VARIANTS
 from afk.envs.registry import task_named
 from afk.studies.record import RunRecord, SeedRecord
-from afk.training.config import change
+from afk.training.changes import change
 from afk.training.presets import preset as find_preset
 
 RESULTS = Path(__file__).parents[2] / "results"

@@ -19,7 +19,8 @@ from afk.studies.record import (
     run_name,
     short_name,
 )
-from afk.training.config import change, identity_of
+from afk.training.changes import change
+from afk.training.config import identity_of
 from afk.training.presets import preset
 
 from ..report.made_records import make_run, only

@@ -8,7 +8,8 @@ import pytest
 
 from afk.agents.notebook import UNUSED
 from afk.envs.qbabyai.world import cells
-from afk.training.config import Config, change
+from afk.training.changes import change
+from afk.training.config import Config
 from afk.training.levels import draw_training_levels
 from afk.training.presets import preset, preset_values
 from afk.training.pretrained import find_agent
@@ -40,7 +41,7 @@ def test_what_is_named_is_changed_and_nothing_else() -> None:
         ({"tasks": 1}, "no number 'tasks'"),
         ({"preset": 1}, "no number 'preset'"),
         ({"seeds": 1}, "no number 'seeds'"),
-        ({"x": 1}, "it has alpha, distractor_fraction, evaluate_every"),
+        ({"x": 1}, "it has alpha, clauses, distractor_fraction"),
         ({"size.width": 16.5}, "size.width is like 32, not 16.5"),
         ({"settings.bonus": True}, "settings.bonus is like 0.03, not true"),
         ({"settings.clip_value": 1}, "settings.clip_value is like false, not 1"),

@@ -17,7 +17,8 @@ from afk.learning import dqn, ppo
 from afk.training import checkpoint
 from afk.training import trainer as train_module
 from afk.training.build import agent_shape, make_play, play_of
-from afk.training.config import Config, change, read_config
+from afk.training.changes import change
+from afk.training.config import Config, read_config
 from afk.training.evaluate import play_agent, summarise
 from afk.training.log import read_log
 from afk.training.presets import preset

@@ -18,7 +18,8 @@ from afk.envs.registry import WORLDS, task_named, tasks_by_letters
 from afk.language import PAD
 from afk.learning import dqn, ppo
 from afk.training.build import schedules_of
-from afk.training.config import Config, change, differences, flatten
+from afk.training.changes import change
+from afk.training.config import Config, differences, flatten
 from afk.training.presets import AGENTS, GROUPS, PRESETS, RULES, default_preset, preset, preset_values
 
 from ..small_games import small_game

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from afk.training import presets
-from afk.training.config import Config, change
+from afk.training.changes import change
+from afk.training.config import Config
 from afk.training.log import MEASURES
 
 # The values of a preset in toy size; tests that train with it share its programs.

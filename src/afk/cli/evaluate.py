@@ -13,8 +13,8 @@ from afk.cli.options import (
     AgentArgument,
     AnyTaskOption,
     JsonOption,
+    OwnTaskOption,
     SeedOption,
-    TaskOption,
     count_steps,
     make_console,
 )
@@ -25,7 +25,7 @@ OPENAI = "https://api.openai.com/v1"
 
 def evaluate(
     agent: AgentArgument,
-    task: TaskOption,
+    task: OwnTaskOption = None,
     episodes: Annotated[int, typer.Option(min=1, max=MOST, help="How many fresh levels are played.")] = 500,
     seed: SeedOption = 0,
     any_task: AnyTaskOption = False,
@@ -50,15 +50,18 @@ def evaluate(
     ] = None,
 ) -> None:
     """Play fresh levels of a task and print the paper's measures; of a model, what it costs as well."""
+    from afk.envs.registry import task_named
+    from afk.training.pretrained import own_task
+
+    task = own_task(agent) if task is None else task_named(task)
     if agent.startswith(MODEL):
-        from afk.envs.registry import task_named
         from afk.play.client import Endpoint
         from afk.play.evaluation import Settings, evaluate_model
 
         name = agent.removeprefix(MODEL)
         form = {"mode": mode, "macros": macros, "tools": not plain, "history": history}
         replies = {"max_tokens": max_tokens, "temperature": temperature}
-        settings = Settings(name, task_named(task), episodes, seed, **form, **replies)
+        settings = Settings(name, task, episodes, seed, **form, **replies)
         summary = evaluate_model(
             settings,
             Endpoint(base_url, name, **replies),
@@ -72,11 +75,9 @@ def evaluate(
         return
     from rich.progress import track
 
-    from afk.envs.registry import task_named
     from afk.training.evaluate import summarise
     from afk.training.pretrained import play_fresh
 
-    task = task_named(task)
     summary, chunks = play_fresh(agent, task, episodes=episodes, seed=seed, any_task=any_task)
     chunks = track(chunks, f"{agent} on {task}", console=Console(stderr=True), transient=True, total=None)
     _print(summary | summarise(chunks), as_json=as_json)

@@ -16,6 +16,7 @@ from afk.cli.leaderboard import leaderboard
 from afk.cli.mcp import mcp
 from afk.cli.options import with_imports
 from afk.cli.play import play
+from afk.cli.presets import config, presets
 from afk.cli.reproduce import reproduce
 from afk.cli.sweep import sweep
 from afk.cli.tasks import tasks
@@ -30,7 +31,22 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (tasks, play, train, watch, leaderboard, export, mcp, demo, reproduce, view, sweep):
+COMMANDS = (
+    tasks,
+    play,
+    train,
+    presets,
+    config,
+    watch,
+    leaderboard,
+    export,
+    mcp,
+    demo,
+    reproduce,
+    view,
+    sweep,
+)
+for command in COMMANDS:
     app.command()(with_imports(command))
 app.command(name="eval")(with_imports(evaluate))
 app.add_typer(bench.app, name="bench")

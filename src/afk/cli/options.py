@@ -21,6 +21,10 @@ AnyTaskOption = Annotated[
     bool, typer.Option("--any-task", help="Let an agent play a task it was not trained on.")
 ]
 TaskOption = Annotated[str, typer.Option("--task", help="A task's name or letters; `afk tasks` lists them.")]
+OwnTaskOption = Annotated[
+    str | None,
+    typer.Option("--task", help="A task's name or letters.", show_default="what a run was trained on"),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 SeedOption = Annotated[
     int, typer.Option("--seed", min=0, max=2**32 - 1, help="What the levels are drawn with.")

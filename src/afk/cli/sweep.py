@@ -53,7 +53,7 @@ def sweep(
     import jax
 
     from afk.report.archive import RUNS
-    from afk.studies.cluster import Resources
+    from afk.studies.cluster import Resources, check_ray
     from afk.studies.plan import plan_items, read_study
     from afk.studies.study import FRESH_LEVELS, overview
     from afk.studies.sweep import do_sweep
@@ -61,6 +61,7 @@ def sweep(
     # This process trains nothing: the accelerators of its machine are left to the workers.
     jax.config.update("jax_platforms", "cpu")
     resources = Resources(cpus, gpus, devices, retries)
+    check_ray()
     settings = ("fast" if gpus else "laptop") if preset is None else preset
     if study.endswith(".json"):
         options = {"budget": budget, "agent": agent, "task": task, "seed": seed}

@@ -73,6 +73,13 @@ def train(
             help="Another number of a run's config.json: settings.entropy_coef=0.03; may be given again.",
         ),
     ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            help="Values as in a run's config.json; the preset says the rest, and options override.",
+        ),
+    ] = None,
     start: Annotated[
         str | None,
         typer.Option("--from", help="An agent to begin with: pretrained, a run's folder, or a checkpoint."),
@@ -83,6 +90,8 @@ def train(
     restart: Annotated[
         bool, typer.Option("--restart", help="With --resume: begin anew; its log and its agents are lost.")
     ] = False,
+    wandb: Annotated[bool, typer.Option("--wandb", help="Log to Weights & Biases, too.")] = False,
+    mlflow: Annotated[bool, typer.Option("--mlflow", help="Log to MLflow, too.")] = False,
     levels: Annotated[
         int,
         typer.Option(min=1, max=MOST, help="Fresh levels that each agent plays in the end, for the record."),
@@ -97,6 +106,7 @@ def train(
     from afk.training.config import read_config
     from afk.training.keeping import forget_training, free_if_untrained
     from afk.training.lock import lock
+    from afk.training.loggers import check_loggers
     from afk.training.pretrained import find_agent
     from afk.training.progress import say_what_next
     from afk.training.trainer import check_start, start_run
@@ -123,12 +133,17 @@ def train(
     }
     options["set"] = dict(map(_read_change, changes)) if changes else None
     given = {name: value for name, value in options.items() if value is not None}
+    if file is not None:
+        given["config"] = _read_values(file)
+        tasks = tasks or given["config"].get("tasks")
     if bool(tasks) == (resume is not None):
         raise ValueError("say either tasks to train on, or --resume and the folder of a run")
     if restart and resume is None:
         raise ValueError("--restart takes --resume and the folder of a run")
     if resume is not None and given:
         raise ValueError(f"--resume goes on with a run as it is: leave out {', '.join(given)}")
+    loggers = [name for name, wanted in (("wandb", wandb), ("mlflow", mlflow)) if wanted]
+    check_loggers(loggers)
     folder = resume or out or Path("runs/last")
     # What cannot be trained is refused before anything is written there.
     config = _configure(tasks, given, devices) if tasks else read_config(folder)
@@ -148,7 +163,7 @@ def train(
             forget_training(folder)
         try:
             with free_if_untrained(folder, new=bool(tasks)):
-                finish_run(folder, console, levels=levels, devices=devices)
+                finish_run(folder, console, levels=levels, devices=devices, loggers=loggers)
         except KeyboardInterrupt:
             say_what_next(folder, console, finished=False)
             raise typer.Exit(130) from None
@@ -159,16 +174,19 @@ def _configure(tasks: list[str], given: dict[str, Any], devices: int | None) -> 
     """The run that the command line asks for; a ValueError if there is none such."""
     from afk.learning.algorithm import algorithm_of, find_algorithm
     from afk.learning.devices import use_devices
-    from afk.training.config import change
+    from afk.training.changes import change, merge
     from afk.training.presets import default_preset
     from afk.training.presets import preset as find_preset
 
+    content: dict[str, Any] = given.get("config", {})
+    given = {key: content[key] for key in ("preset", "agent") if content.get(key)} | given
     name = given["preset"] if "preset" in given else default_preset()
     named = ("agent", "seeds", "steps", "random_start_fraction", "hint_fraction", "n_gram", "alpha")
     fields = {key: given[key] for key in named if key in given}
     if "algorithm" in given:
         fields["settings"] = find_algorithm(given["algorithm"]).settings()
     config = find_preset(name, tasks, **fields)
+    config = merge(config, {key: value for key, value in content.items() if key not in {*fields, "tasks"}})
     changes = {key: given[key] for key in ("bonus", "bonus_until", "potential_based_bonus") if key in given}
     unknown = [key for key in changes if not hasattr(config.settings, key)]
     if unknown:
@@ -189,6 +207,18 @@ def _read_change(text: str) -> tuple[str, Any]:
         return name, parse_json(value)
     except ValueError as error:
         raise ValueError(f"--set takes NAME=VALUE with a number, or true or false, not {text!r}") from error
+
+
+def _read_values(path: Path) -> dict[str, Any]:
+    """What a file of values says; what only labels a run that was printed does not count."""
+    from afk.files import read_object
+
+    content = read_object(path)
+    wrong = [name for name in ("tasks", "seeds") if not isinstance(content.get(name, []), list)]
+    wrong += [name for name in ("size", "settings") if not isinstance(content.get(name, {}), dict)]
+    if wrong:
+        raise ValueError(f"{path}: {wrong[0]} has another form in the config.json of a run")
+    return {name: value for name, value in content.items() if name not in ("identity", "initial_agent")}
 
 
 def _refuse_idle(given: dict[str, Any], agent: str) -> None:

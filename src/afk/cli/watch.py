@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from afk.cli.options import AgentArgument, AnyTaskOption, SeedOption, TaskOption, make_console
+from afk.cli.options import AgentArgument, AnyTaskOption, OwnTaskOption, SeedOption, make_console
 
 
 def watch(
     agent: AgentArgument,
-    task: TaskOption,
+    task: OwnTaskOption = None,
     seed: SeedOption = 0,
     gif: Annotated[Path | None, typer.Option(help="Write the episode to this file as well.")] = None,
     any_task: AnyTaskOption = False,
@@ -19,10 +19,11 @@ def watch(
     """Watch an agent think: what it sees, does, asks, hears and notes, step by step."""
     from afk.api import watch as play_episode
     from afk.episodes.terminal import check_gif, show_episode, write_gif
+    from afk.training.pretrained import own_task
 
     if gif is not None:
         check_gif(gif)
-    trace = play_episode(agent, task, seed=seed, any_task=any_task)
+    trace = play_episode(agent, own_task(agent) if task is None else task, seed=seed, any_task=any_task)
     show_episode(make_console(), trace)
     if gif is not None:
         write_gif(gif, trace)

@@ -7,6 +7,7 @@ import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -41,6 +42,12 @@ class Resources:
             raise ValueError("a run takes something of a machine: --cpus or --gpus is above 0")
 
 
+def check_ray() -> None:
+    """A ValueError if Ray is not installed."""
+    if find_spec("ray") is None:
+        raise ValueError("a sweep takes Ray: pip install 'afk-rl[sweep]'")
+
+
 @contextmanager
 def connect(address: str, resources: Resources, console: Console) -> Iterator[Any]:
     """The `ray` package, connected to a cluster whose machines can carry out a task.
@@ -53,10 +60,9 @@ def connect(address: str, resources: Resources, console: Console) -> Iterator[An
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported to anybody
     if address == LOCAL:
         os.environ.update(_for_this_process_alone())
-    try:
-        import ray
-    except ImportError:
-        raise ValueError("a sweep takes Ray: pip install 'afk-rl[sweep]'") from None
+    check_ray()
+    import ray
+
     options: dict[str, Any] = {"address": address, "log_to_driver": False, "logging_level": "ERROR"}
     if address == LOCAL:
         options |= {"include_dashboard": False, "object_store_memory": _STORE}

@@ -11,7 +11,8 @@ from afk.envs.registry import WORLDS, task_named
 from afk.files import read_object
 from afk.knowledge.traits import read_specs
 from afk.studies.study import SEEDS
-from afk.training.config import Config, change
+from afk.training.changes import change
+from afk.training.config import Config
 from afk.training.presets import preset as find_preset
 
 GRID_TASKS = tuple(task.name for task in WORLDS["qbabyai"].paper_tasks()[:15])  # one has a second form

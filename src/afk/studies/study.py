@@ -151,6 +151,7 @@ def finish_run(
     levels: int,
     held_out: Sequence[str] = (),
     devices: int | None = None,
+    loggers: Sequence[str] = (),
 ) -> RunRecord:
     """Train the run of a folder to its end, and write its record there; whoever calls has the lock.
 
@@ -163,7 +164,7 @@ def finish_run(
         return before
     logged = _logged_seconds(folder)
     start = time.perf_counter()
-    if not train_with_bar(folder, console, devices=devices):
+    if not train_with_bar(folder, console, devices=devices, loggers=loggers):
         raise KeyboardInterrupt
     trained = _logged_seconds(folder) - logged
     compiling = time.perf_counter() - start - trained if trained else None

@@ -8,7 +8,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -250,31 +249,6 @@ def run_difference(ours: Config, theirs: Config) -> str:
     """As `first_difference`, but seeds count as well: what one folder holds is of the same seeds."""
     seeds = "" if ours.seeds == theirs.seeds else f"seeds is {theirs.seeds}, not {ours.seeds}"
     return first_difference(ours, theirs) or seeds
-
-
-def change(config: Config, changes: Mapping[str, Any]) -> Config:
-    """A run with other numbers; a ValueError that names the first that it does not have, or cannot have.
-
-    Args:
-        config: the run.
-        changes: values by name, as in the file of a run: ``hint_fraction``, ``settings.bonus``.
-    """
-    content = config.to_json()
-    numbers = {name for name, value in flatten(content).items() if isinstance(value, int | float)}
-    for name, value in changes.items():
-        if name not in numbers:
-            near = get_close_matches(name, numbers, n=1, cutoff=0.4)
-            hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(sorted(numbers))}"
-            raise ValueError(f"a run has no number {name!r}; {hint}")
-        *path, key = name.split(".")
-        part = content
-        for step in path:
-            part = part[step]
-        kind = type(part[key])
-        if isinstance(value, bool) != (kind is bool) or not isinstance(value, kind | int):
-            raise ValueError(f"{name} is like {json.dumps(part[key])}, not {json.dumps(value)}")
-        part[key] = kind(value)
-    return Config.from_json(content)
 
 
 def read_config(folder: Path) -> Config:

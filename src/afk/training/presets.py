@@ -1,12 +1,5 @@
 """Presets as a table: hyperparameters by name, world, agent and group of tasks.
 
-    paper        what the paper says; where its text is silent, what the authors' released code does
-    released     Q-BabyAI: what the authors' released code does
-    paper-wide   Q-TextWorld: as many samples a step as published, but enough at once to fill a GPU
-    fast         what fills a GPU
-    plain        afk-plus: as `fast`, without the curriculum
-    laptop       what two cores can train
-
 A run begins with the defaults of `Config`; rules that match are applied from top to bottom, so that what
 stands below overrides. How each value was found is in ``docs/lab-notebook.md``.
 """
@@ -23,6 +16,14 @@ from afk.envs.registry import find_task, task_named, world_of
 from afk.learning.algorithm import find_algorithm
 from afk.training.config import Config
 
+ABOUT = {
+    "paper": "what the paper says; where its text is silent, what the authors' released code does",
+    "released": "what the authors' released code does",
+    "paper-wide": "as many samples a step as published, but enough at once to fill a GPU",
+    "fast": "what fills a GPU",
+    "plain": "as fast, without the curriculum",
+    "laptop": "what two cores can train",
+}
 # Groups of tasks that rules are about, by the paper's letters.
 GROUPS = {
     # Where the authors relate notes by single words; by pairs of words elsewhere.

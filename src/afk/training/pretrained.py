@@ -18,7 +18,7 @@ from afk.envs.registry import find_task, make, make_roomy, task_named, world_of
 from afk.learning.rollout import Play
 from afk.training import checkpoint
 from afk.training.build import agent_shape, play_of
-from afk.training.config import Config
+from afk.training.config import Config, read_config
 from afk.training.evaluate import POLICIES, Episodes, check_episodes, play, play_agent
 
 PRETRAINED = "pretrained"
@@ -55,6 +55,18 @@ def find_agent(name: str, tasks: tuple[str, ...], *, any_task: bool = False) -> 
     if not any_task:
         check_trained_on(agent, tasks, name)
     return agent
+
+
+def own_task(name: str) -> str:
+    """The one task that the agent of a run's folder, or of a checkpoint, was trained on."""
+    path = Path(name)
+    if name == PRETRAINED or name in POLICIES or not path.exists():
+        raise ValueError(f"say what {name} is to play: --task; `afk tasks` lists the tasks")
+    config = read_config(path) if path.is_dir() else load_agent(path).config
+    task, *others = dict.fromkeys(config.tasks)
+    if others:
+        raise ValueError(f"{name} was trained on several tasks: --task is one of {task}, {', '.join(others)}")
+    return task
 
 
 def check_trained_on(agent: TrainedAgent, tasks: tuple[str, ...], name: str) -> None:

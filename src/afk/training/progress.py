@@ -1,8 +1,10 @@
 """A run as one watches it: a bar with what matters."""
 
+import math
 import shlex
 import signal
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from types import FrameType
@@ -15,13 +17,19 @@ from afk.training.keeping import other_code
 from afk.training.log import Row, final_evaluation, read_log
 from afk.training.trainer import train
 
+_PLAIN_SECONDS = 30.0  # between two lines where there is no terminal
 _LOOK_BACK = 3600.0  # seconds from which the time left is estimated: a line of the log may take minutes
 
 
 def train_with_bar(
-    folder: Path, console: Console, *, devices: int | None = None, until: float | None = None
+    folder: Path,
+    console: Console,
+    *,
+    devices: int | None = None,
+    until: float | None = None,
+    loggers: Sequence[str] = (),
 ) -> bool:
-    """Train the run of a folder under a progress bar.
+    """Train the run of a folder under a progress bar; without a terminal, with a line now and then.
 
     At Ctrl-C it goes on to the next line of the log, and is saved; at the second one it stops dead.
 
@@ -30,6 +38,7 @@ def train_with_bar(
         console: where the bar is.
         devices: how many to use; all there are if not given.
         until: the success in an evaluation at which it stops before the end.
+        loggers: where its log goes beside its folder; see `afk.training.loggers`.
 
     Returns:
         Whether it was trained as long as it should be and nobody pressed Ctrl-C, be it at the very end: who
@@ -42,12 +51,19 @@ def train_with_bar(
     if difference := other_code(folder):
         _say(console, f"note: the state is of other code ({difference}); parameters may come out otherwise")
     columns = (BarColumn(10), TextColumn("{task.fields[measures]}"), TimeRemainingColumn(compact=True))
-    bar = Progress(*columns, console=console, speed_estimate_period=_LOOK_BACK)
+    bar = Progress(
+        *columns, console=console, speed_estimate_period=_LOOK_BACK, disable=not console.is_terminal
+    )
+    said = -math.inf
     with bar, _catch_interrupt(console) as interrupted:
         task = bar.add_task("", total=total, measures="compiling")
         # Closed here: where training stands is saved then, which may fail and must be heard of.
-        with closing(train(folder, devices=devices)) as chunks:
+        with closing(train(folder, devices=devices, loggers=loggers)) as chunks:
             for rows in chunks:
+                is_last = rows[0]["updates"] >= config.updates
+                if bar.disable and (time.monotonic() - said > _PLAIN_SECONDS or is_last):
+                    _say(console, _measures(rows, total))
+                    said = time.monotonic()
                 bar.update(task, completed=rows[0]["steps"], measures=_measures(rows, total))
                 if until is not None and min(_success(row) for row in rows) >= until:
                     return True

@@ -18,7 +18,7 @@ Killed at any moment, a run goes on from its last state, and ends with the same 
 import math
 import shlex
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,7 @@ from afk.training.levels import (
 )
 from afk.training.lock import LOCK_FILE
 from afk.training.log import Row, append_log, read_log, write_log
-from afk.training.tensorboard import EventLog
+from afk.training.loggers import open_loggers
 from afk.training.update import CompiledUpdates, Learner
 
 _SAVE_SECONDS = (
@@ -112,19 +112,20 @@ def start_run(config: Config, folder: Path, first: Agent | None = None) -> None:
     write_json(folder / "config.json", config.to_json())
 
 
-def train(folder: Path, *, devices: int | None = None) -> Generator[list[Row]]:
+def train(folder: Path, *, devices: int | None = None, loggers: Sequence[str] = ()) -> Generator[list[Row]]:
     """Train the run of a folder from where it stands.
 
     Args:
         folder: of the run.
         devices: how many to use; all there are if not given.
+        loggers: where its log goes beside its folder; see `afk.training.loggers`.
 
     Yields:
         The new lines of its log, one for each seed, once they are on disk. Where training stands is saved
         now and then, when training is over, and when nobody wants more lines.
     """
     try:
-        yield from _train(folder, devices)
+        yield from _train(folder, devices, loggers)
     except (MemoryError, jax.errors.JaxRuntimeError) as error:
         if isinstance(error, jax.errors.JaxRuntimeError) and "RESOURCE_EXHAUSTED" not in str(error):
             raise
@@ -134,7 +135,7 @@ def train(folder: Path, *, devices: int | None = None) -> Generator[list[Row]]:
         ) from error
 
 
-def _train(folder: Path, devices: int | None) -> Generator[list[Row]]:
+def _train(folder: Path, devices: int | None, loggers: Sequence[str]) -> Generator[list[Row]]:
     """The same, whatever happens to memory."""
     config, logged = read_config(folder), read_log(folder)
     has_state = check_state(folder, config, logged)  # before anything is compiled
@@ -151,7 +152,7 @@ def _train(folder: Path, devices: int | None) -> Generator[list[Row]]:
     run_updates = CompiledUpdates(config, learner, draw_training_levels(config, _updates(learner)), mesh)
     trained = rows[-1]["training_seconds"] if rows else 0.0
     since = time.perf_counter() - (rows[-1]["seconds"] if rows else 0.0)
-    saved, events = -math.inf, EventLog(folder, after=rows[-1]["steps"] if rows else 0)
+    saved, others = -math.inf, open_loggers(folder, config, loggers, after=rows[-1]["steps"] if rows else 0)
     while _updates(learner) < config.updates:
         start = time.perf_counter()
         done = _updates(learner)
@@ -169,7 +170,8 @@ def _train(folder: Path, devices: int | None) -> Generator[list[Row]]:
         rows += new
         # The log first: a line too many is dropped on resuming, a line too few would be lost.
         append_log(folder, new)
-        events.write(new)
+        for logger in others:
+            logger.write(new)
         is_due = time.perf_counter() - saved > _SAVE_SECONDS or _updates(learner) >= config.updates
         if is_due:
             save_state(folder, config, learner)

@@ -7,6 +7,7 @@ strings; the environments behind them are imported when one is made.
 import re
 import sys
 from collections.abc import Mapping
+from importlib import import_module
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
@@ -75,7 +76,7 @@ def announce() -> None:
 
 def register_ids(tasks: Mapping[str, Listed]) -> None:
     """Make tasks known to `gymnasium.make` and `gymnasium.make_vec`; what is known already stays."""
-    import gymnasium
+    gymnasium: Any = import_module("gymnasium")  # which whoever only trains does not have
 
     for name, task in tasks.items():
         for ending, single, batch in _FORMS[task.world]:
