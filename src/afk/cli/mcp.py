@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-_MISSING = "mcp is missing; to serve games as tools: pip install 'afk[mcp]'"
+_MISSING = "mcp is missing; to serve games as tools: pip install 'afk-rl[mcp]'"
 
 
 def mcp(
