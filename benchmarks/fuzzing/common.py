@@ -7,6 +7,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -78,36 +79,53 @@ def fork(
 
     Args:
         work: what the child does.
-        folder: where; what it says is kept beside it.
+        folder: where.
         limit: seconds after which it hangs.
         kill_after: seconds after which it is killed, if it is to be.
     """
     sys.stdout.flush()
     sys.stderr.flush()
-    streams = [folder.with_name(f"{folder.name}.{name}") for name in ("out", "err")]
+    # Pipes, since files may have to stay small in the child.
+    streams = [os.pipe() for _ in ("out", "err")]
     child = os.fork()
     if not child:
-        _become(work, folder, streams)
+        _become(work, folder, [write for _, write in streams])
+    for read, write in streams:
+        os.close(write)
+        os.set_blocking(read, False)
+    heard = [bytearray(), bytearray()]
     end = time.monotonic() + (limit if kill_after is None else kill_after)
     done, status = 0, 0
     while not done and time.monotonic() < end:
         done, status = os.waitpid(child, os.WNOHANG)
+        _hear(streams, heard)
         time.sleep(0.002)
     if not done:
         os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
-    out, err = (path.read_text(errors="replace") for path in streams)
+        _hear(streams, heard)
+    for read, _ in streams:
+        os.close(read)
+    out, err = (each.decode(errors="replace") for each in heard)
     hung = not done and kill_after is None
     return Outcome(None if hung else os.waitstatus_to_exitcode(status), out, err)
 
 
-def _become(work: Callable[[], None], folder: Path, streams: Sequence[Path]) -> None:
+def _hear(streams: Sequence[tuple[int, int]], heard: Sequence[bytearray]) -> None:
+    """Add what was said since."""
+    for (read, _), each in zip(streams, heard, strict=True):
+        with suppress(BlockingIOError):
+            while said := os.read(read, 65536):
+                each += said
+
+
+def _become(work: Callable[[], None], folder: Path, streams: Sequence[int]) -> None:
     """The child: never returns."""
     code = 1
     try:
         os.chdir(folder)
-        for number, path in enumerate(streams, 1):
-            os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+        for number, stream in enumerate(streams, 1):
+            os.dup2(stream, number)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         work()
         code = 0

@@ -1,5 +1,6 @@
 """Disks that are full, read-only, or gone: what was whole before stays so."""
 
+import ctypes
 import os
 import random
 import resource
@@ -11,7 +12,7 @@ from pathlib import Path
 from .common import Tally, command, contents, fork, judge, resume, train_tiny
 from .files import make_whole
 
-_NOBODY = 65534
+_PASS_OVER = 1 << 1  # CAP_DAC_OVERRIDE
 Work = Callable[[], None]
 
 
@@ -29,9 +30,8 @@ def fuzz_disks(place: Path, seed: int, most: int | None) -> Tally:
     cases = _list_cases(rng)
     rng.shuffle(cases)
     for what, work, fails in cases[:most]:
-        shutil.rmtree(here, ignore_errors=True)
+        _let_go(here)
         shutil.copytree(whole, here, symlinks=True)
-        _open_to_all(place, here)
         kept = contents(here / "run")
         outcome = fork(work, here)
         judge(tally, outcome, what, fails=fails, shows=True)
@@ -64,7 +64,7 @@ def _list_cases(rng: random.Random) -> list[tuple[str, Work, bool]]:
     for what, arguments in writers.items():
         cases.append((f"no file over 10 bytes, {what}", partial(_limited, 10, command(*arguments)), True))
         read_only = partial(
-            _as_nobody, "closed", command(*(each.replace("tables", "closed/t") for each in arguments))
+            _read_only, "closed", command(*(each.replace("tables", "closed/t") for each in arguments))
         )
         if "tables" in arguments:
             cases.append((f"a folder for reading only, {what}", read_only, True))
@@ -72,7 +72,7 @@ def _list_cases(rng: random.Random) -> list[tuple[str, Work, bool]]:
         cases.append((f"a full output, {what}", partial(_to_full, command(*arguments)), True))
     for what, arguments in {"a run": resume("run"), "a new run": train_tiny("run/new")}.items():
         cases.append(
-            (f"a folder for reading only, {what}", partial(_as_nobody, "run", command(*arguments)), True)
+            (f"a folder for reading only, {what}", partial(_read_only, "run", command(*arguments)), True)
         )
     for path in ("run/config.json/new", "/dev/null/new", "/proc/new"):
         cases.append((f"a new run in {path}", command(*train_tiny(path)), True))
@@ -101,15 +101,23 @@ def _to_full(work: Work) -> None:
     work()
 
 
-def _as_nobody(folder: str, work: Work) -> None:
-    """With a folder that nobody may write to, as somebody who has to keep to that."""
+def _read_only(folder: str, work: Work) -> None:
+    """With a folder that is for reading only."""
     _keep_nothing()
     Path(folder).mkdir(exist_ok=True)
-    for path in (Path(folder), *Path(folder).rglob("*")):
+    for path in (*Path(folder).rglob("*"), Path(folder)):
         path.chmod(0o555 if path.is_dir() else 0o444)
-    if os.geteuid() == 0:
-        os.setresuid(_NOBODY, _NOBODY, _NOBODY)
+    _heed_permissions()
     work()
+
+
+def _heed_permissions() -> None:
+    """Give up root's right to pass over permissions; everybody else has none (capset(2), version 3)."""
+    libc = ctypes.CDLL(None)
+    header, rights = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+    libc.capget(header, rights)
+    rights[0] &= ~_PASS_OVER  # of the effective ones
+    libc.capset(header, rights)
 
 
 def _removed(line: int, work: Work) -> None:
@@ -151,11 +159,12 @@ def _keep_nothing() -> None:
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 1e6)
 
 
-def _open_to_all(*folders: Path) -> None:
-    """Let everybody look: some commands are somebody else's."""
-    for folder in folders:
-        folder.chmod(0o777)
-    folders[0].parent.chmod(0o755)
+def _let_go(here: Path) -> None:
+    """Remove a folder, whatever may be done there."""
+    for path in (here, *here.rglob("*")):
+        if path.is_dir():
+            path.chmod(0o755)
+    shutil.rmtree(here, ignore_errors=True)
 
 
 def _check_whole(tally: Tally, what: str, path: Path) -> None:

@@ -31,7 +31,7 @@ _ODD = (
     "\0",
     "%00",
     "日本",
-    "０",
+    "\uff10",  # a digit, of another script
     "[]",
     "x" * 3000,
 )
