@@ -151,5 +151,6 @@ def _list_cases(whole: Path, rng: random.Random) -> Iterator[Case]:
             yield Case("run/lock", damage, _RESUME)
     for damage in [*broken.as_json(), *broken.in_its_place()]:
         yield Case("study.json", damage, _SWEEP)
-        yield Case("run/record.json", damage, _RESUME)
+        if damage[0] != "a link to itself":  # which is as good as no record
+            yield Case("run/record.json", damage, _RESUME)
         yield Case("records/runs/one.json", damage, _REPRODUCE, fails=False)
