@@ -1,7 +1,8 @@
 """Evaluates the agents that come with the package on fresh levels: ``python benchmarks/pretrained.py``.
 
 Leaves ``results/pretrained.json``, which `benchmarks/report.py` prints; rows of tasks that are not played
-stay. The tasks are those that the agents were trained on and, for Q-BabyAI, the same with the paper's own levels.
+stay. The tasks are those that the agents were trained on and, for Q-BabyAI, the same with the paper's own
+levels.
 """
 
 import argparse
