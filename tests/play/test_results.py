@@ -1,6 +1,7 @@
 """What is made of episodes and results: exported chats, and the share of the gap that asking recovers."""
 
 import json
+import runpy
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,9 @@ from afk.play.export import Export, play_episodes
 from afk.play.leaderboard import find_gaps, make_leaderboard
 
 from ..command import Run
+
+ROOT = Path(__file__).parents[2]
+TRAINING = ROOT / "examples" / "training"
 
 
 def test_exported_episodes_are_whole_chats(run: Run, tmp_path: Path) -> None:
@@ -78,3 +82,29 @@ def test_a_result_that_is_none_is_named(tmp_path: Path) -> None:
     write_json(tmp_path / "one" / "result.json", {"agent": "openai:m"})
     with pytest.raises(ValueError, match=r"one/result.json is not the result of a model"):
         make_leaderboard("qbabyai/object-in-box", tmp_path, tmp_path / "none", episodes=1, seed=0)
+
+
+def test_a_row_of_the_trainer_is_a_level() -> None:
+    example = runpy.run_path(str(TRAINING / "trl_grpo.py"))
+    rows = example["make_rows"]("C", 2)
+    one, other = example["Game"](), example["Game"]()
+    assert one.reset(**rows[0]) == other.reset(**rows[0]) != other.reset(**rows[1])
+    assert one.get_reward() == 0 and {name for name in dir(one) if name[0] != "_"} == {
+        *("reset", "act", "ask", "get_reward")
+    }
+
+
+@pytest.mark.parametrize("path", sorted(TRAINING.glob("*.py")), ids=lambda path: path.stem)
+def test_an_example_is_short(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= 100
+
+
+def test_the_small_model_reads_an_episode() -> None:
+    language = runpy.run_path(str(ROOT / "benchmarks" / "language_model" / "language.py"))
+    (episode,) = play_episodes(Export("qbabyai/object-in-box", episodes=1, macros=True))
+    turns = language["turns_of"](episode["messages"])
+    words = language["Words"].of(text for _, text in turns)
+    tokens, mine = language["encode"](turns, words)
+    said = words.write(token for token, is_mine in zip(tokens, mine, strict=True) if is_mine)
+    assert said == " ".join(text for speaks, text in turns if speaks) and said.startswith("ask what is ")
+    assert words.read("never seen") == [1, 1]
