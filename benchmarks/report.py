@@ -1,4 +1,4 @@
-"""Prints the README's tables from the records in ``results/``; those of agents as `afk reproduce` does."""
+"""Prints the tables of the README and of the documents from ``results/``, as `afk reproduce` does."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,15 @@ from afk.report.items import ITEMS
 from afk.report.render import to_markdown
 
 RESULTS = Path(__file__).parents[1] / "results"
-README_ITEMS = ("pretrained", "table-1", "lengths", "textworld", "query-quality", "generalisation")
+README_ITEMS = (
+    "headline",
+    "pretrained",
+    "table-1",
+    "lengths",
+    "textworld",
+    "query-quality",
+    "generalisation",
+)
 
 
 def main() -> None:

@@ -13,6 +13,10 @@ from typing import Any
 
 import pytest
 
+from afk.report.archive import read_archive
+from afk.report.items import ITEMS
+from afk.report.render import to_markdown
+
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```\n(?P<shown>\n```text\n.*?^```\n)?", re.S | re.M)
@@ -55,6 +59,17 @@ def test_there_are_blocks_to_run() -> None:
 def test_names_in_the_documents_are_there(document: Path) -> None:
     for name in sorted(set(NAME.findall(document.read_text()))):
         pkgutil.resolve_name(name)
+
+
+def test_the_readme_says_what_the_records_say_in_400_words() -> None:
+    page = (ROOT / "README.md").read_text()
+    (table,) = ITEMS["headline"](read_archive(ROOT / "results"))
+    rows = [line for line in to_markdown(table).splitlines() if line.startswith("|")]
+    assert len(table.rows) == 6 and "\n".join(rows) in page
+    prose = re.sub(r"^```.*?^```$|^\|.*?$", "", page, flags=re.S | re.M)
+    assert len(re.findall(r"\w[\w'-]*", re.sub(r"\]\([^)]*\)", "", prose))) <= 420
+    picture = ROOT / "docs" / "pictures" / "asks.gif"
+    assert str(picture.relative_to(ROOT)) in page and picture.stat().st_size < 2**20
 
 
 if __name__ == "__main__":

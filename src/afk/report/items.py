@@ -7,7 +7,7 @@ from afk.report.archive import Archive
 from afk.report.comparisons import ablation, lengths, table_1, textworld
 from afk.report.curves import curves
 from afk.report.editions import released
-from afk.report.pretrained import pretrained
+from afk.report.pretrained import headline, pretrained
 from afk.report.queries import generalisation, query_histogram, query_quality
 from afk.report.tables import Table
 from afk.report.worlds import game_statistics, task_statistics
@@ -25,6 +25,7 @@ ITEMS: dict[str, Callable[[Archive], list[Table]]] = {
     "task-statistics": task_statistics,
     "game-statistics": game_statistics,
     "pretrained": pretrained,
+    "headline": headline,
     "curves": curves,
 }
 

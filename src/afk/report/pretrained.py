@@ -3,6 +3,7 @@
 from typing import Any
 
 from afk.checks import is_number
+from afk.envs.registry import find_task, task_named
 from afk.report.archive import Archive
 from afk.report.columns import EXPERT, TEXT_TASKS, expert_steps, published_row
 from afk.report.comparisons import LENGTHS, LETTERS, pretrained_cell
@@ -21,6 +22,9 @@ _COLUMNS = (
     ("F1", "f1", "", 0),
 )
 _AFTER_STEPS = 2  # where the expert's column goes
+_QUERIES = 3  # where that of questions is then
+# Of each world what is easy, what is composed, and what is hardest.
+_HEADLINE = tuple(map(task_named, ("S", "CS", "CSD", "CSDH", "qtextworld/take-1", "qtextworld/take-2-cut")))
 
 
 def pretrained(archive: Archive) -> list[Table]:
@@ -37,6 +41,20 @@ def pretrained(archive: Archive) -> list[Table]:
     columns = [Column(name) for name, *_ in _COLUMNS]
     columns.insert(_AFTER_STEPS, EXPERT)
     return [Table("pretrained", title, ("task",), tuple(columns), tuple(rows), notes)]
+
+
+def headline(archive: Archive) -> list[Table]:
+    """Success on six tasks, for the README: of `pretrained`, what a reader wants to know first."""
+    (whole,) = pretrained(archive)
+    known = [task for task in (*GRID_TASKS, *TEXT_TASKS) if task in archive.pretrained]
+    rows = [
+        Row((getattr(find_task(task), "title", published_row(task)),), (row.cells[0], row.cells[_QUERIES]))
+        for task, row in zip(known, whole.rows, strict=True)
+        if task in _HEADLINE
+    ]
+    columns = whole.columns[0], whole.columns[_QUERIES]
+    title = "One agent for each world, and the paper's agent for each task"
+    return [Table("headline", title, ("task",), columns, tuple(rows))]
 
 
 def _row(archive: Archive, task: str) -> Row:
