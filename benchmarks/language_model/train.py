@@ -99,7 +99,7 @@ def train_step(
     loss.backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
-    return float(loss)
+    return loss.item()
 
 
 def compute_loss(model: LlamaForCausalLM, batch: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
