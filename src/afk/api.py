@@ -1,12 +1,14 @@
 """What most users need, in four functions: load an agent, evaluate it, watch it, train one."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
+from afk.envs.asking import PAPERS_ORACLE, Asking
 from afk.envs.registry import make_roomy, task_named
 from afk.episodes.interactive import trace_policy
 from afk.episodes.trace import Trace
@@ -40,7 +42,13 @@ def load_agent(
 
 
 def evaluate(
-    agent: AgentLike, task: str, *, episodes: int = 500, seed: int = 0, any_task: bool = False
+    agent: AgentLike,
+    task: str,
+    *,
+    episodes: int = 500,
+    seed: int = 0,
+    any_task: bool = False,
+    asking: Asking = PAPERS_ORACLE,
 ) -> dict[str, Any]:
     """The paper's measures of an agent on fresh levels of a task (section 4), as `afk eval` prints them.
 
@@ -50,24 +58,37 @@ def evaluate(
         episodes: how many levels.
         seed: what the levels are drawn with.
         any_task: whether the agent may have been trained on other tasks.
+        asking: whom it asks, and on what terms; the paper's oracle if nothing is said.
 
     Returns:
         Success with its 95% interval, episode length, reward, queries, |Q_t|, precision, recall and F1.
     """
     keep_compiled_programs()
     name = agent if isinstance(agent, TrainedAgent) else str(agent)
-    labels, chunks = play_fresh(name, task_named(task), episodes=episodes, seed=seed, any_task=any_task)
+    labels, chunks = play_fresh(
+        name, task_named(task), episodes=episodes, seed=seed, any_task=any_task, asking=asking
+    )
     return labels | summarise(chunks)
 
 
-def watch(agent: AgentLike, task: str, *, seed: int = 0, level: int = 0, any_task: bool = False) -> Trace:
+def watch(
+    agent: AgentLike,
+    task: str,
+    *,
+    seed: int = 0,
+    level: int = 0,
+    any_task: bool = False,
+    asking: Asking = PAPERS_ORACLE,
+) -> Trace:
     """One episode with everything that was seen, weighed, done, answered and noted; see `evaluate`."""
     keep_compiled_programs()
     if isinstance(agent, str) and agent in POLICIES:
-        return trace_policy(play_by_plan(task), agent, seed=seed, level=level)
+        play = play_by_plan(task)
+        return trace_policy(replace(play, env=asking.put_into(play.env)), agent, seed=seed, level=level)
     found = agent if isinstance(agent, TrainedAgent) else load_agent(agent, task, any_task=any_task)
     name = agent if isinstance(agent, str) else "the agent"
-    return trace_episode(play_on(found, make_roomy(task), name=name), found.network, seed=seed, level=level)
+    env = asking.put_into(make_roomy(task).with_sources(found.config.sources))
+    return trace_episode(play_on(found, env, name=name), found.network, seed=seed, level=level)
 
 
 def train(

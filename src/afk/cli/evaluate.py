@@ -12,11 +12,17 @@ from afk.cli.options import (
     MOST,
     AgentArgument,
     AnyTaskOption,
+    BudgetOption,
     JsonOption,
+    LiesOption,
     OwnTaskOption,
+    PriceOption,
     SeedOption,
+    SilenceOption,
+    SourceOption,
     count_steps,
     make_console,
+    read_asking,
 )
 
 MODEL = "openai:"  # what the name of a language model begins with
@@ -29,6 +35,11 @@ def evaluate(
     episodes: Annotated[int, typer.Option(min=1, max=MOST, help="How many fresh levels are played.")] = 500,
     seed: SeedOption = 0,
     any_task: AnyTaskOption = False,
+    source: SourceOption = "oracle",
+    price: PriceOption = None,
+    question_budget: BudgetOption = None,
+    lies: LiesOption = None,
+    silence: SilenceOption = None,
     as_json: JsonOption = False,
     base_url: Annotated[str, typer.Option(help="Of a model: where it is served, with /v1.")] = OPENAI,
     mode: Annotated[str, typer.Option(help="Of a model: no-questions, asking or all-told.")] = "asking",
@@ -78,7 +89,14 @@ def evaluate(
     from afk.training.evaluate import summarise
     from afk.training.pretrained import play_fresh
 
-    summary, chunks = play_fresh(agent, task, episodes=episodes, seed=seed, any_task=any_task)
+    summary, chunks = play_fresh(
+        agent,
+        task,
+        episodes=episodes,
+        seed=seed,
+        any_task=any_task,
+        asking=read_asking(source, price, question_budget, lies, silence),
+    )
     chunks = track(chunks, f"{agent} on {task}", console=Console(stderr=True), transient=True, total=None)
     _print(summary | summarise(chunks), as_json=as_json)
 

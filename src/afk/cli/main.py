@@ -18,6 +18,7 @@ from afk.cli.options import with_imports
 from afk.cli.play import play
 from afk.cli.presets import config, presets
 from afk.cli.reproduce import reproduce
+from afk.cli.sources import sources
 from afk.cli.sweep import sweep
 from afk.cli.tasks import tasks
 from afk.cli.train import train
@@ -33,6 +34,7 @@ app = typer.Typer(
 )
 COMMANDS = (
     tasks,
+    sources,
     play,
     train,
     presets,

@@ -4,10 +4,13 @@ import sys
 from collections.abc import Callable
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+
+if TYPE_CHECKING:
+    from afk.envs.asking import Asking
 
 MOST = 2**24  # episodes, levels or environments that can be asked for; no machine holds more
 AgentArgument = Annotated[
@@ -81,3 +84,44 @@ def count_steps(option: str, text: str, *, what: str = "steps") -> int:
     if steps < 1:
         raise ValueError(f"{option} is a number of {what} such as 500K or 20M, not {text!r}")
     return steps
+
+
+SourceOption = Annotated[str, typer.Option("--source", help="Whom it asks; `afk sources` lists the sources.")]
+PriceOption = Annotated[
+    str | None, typer.Option("--price", help="What a question costs, 0.1, or from and to: 0:0.5.")
+]
+BudgetOption = Annotated[
+    int | None, typer.Option("--question-budget", min=1, help="How many questions an episode has.")
+]
+LiesOption = Annotated[
+    str | None, typer.Option("--lies", help="How likely an answer is false: 0.2, or 0:0.4.")
+]
+SilenceOption = Annotated[
+    str | None, typer.Option("--silence", help="How likely an answer is refused: 0.2, or 0:0.4.")
+]
+
+
+def read_asking(
+    source: str, price: str | None, budget: int | None, lies: str | None, silence: str | None
+) -> "Asking":
+    """Whom to ask, and on what terms, as options of the command line say."""
+    from afk.envs.asking import Asking
+    from afk.knowledge.catalogue import find_source
+    from afk.knowledge.traits import SourceSpec
+
+    find_source(source)
+    ranges = {"price": price, "lies": lies, "silence": silence}
+    fields: dict[str, Any] = {
+        name: _read_range(name, text) for name, text in ranges.items() if text is not None
+    }
+    fields |= {} if budget is None else {"budget": budget}
+    return Asking(source, (SourceSpec(**fields),) if fields else ())
+
+
+def _read_range(name: str, text: str) -> tuple[float, float]:
+    """A number, or two with a colon between them."""
+    low, _, high = text.partition(":")
+    try:
+        return float(low), float(high or low)
+    except ValueError:
+        raise ValueError(f"--{name} is a number such as 0.2, or two such as 0:0.5, not {text!r}") from None

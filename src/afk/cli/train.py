@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from afk.cli.options import MOST, count_steps
+from afk.cli.options import (
+    MOST,
+    BudgetOption,
+    LiesOption,
+    PriceOption,
+    SilenceOption,
+    count_steps,
+    read_asking,
+)
 
 if TYPE_CHECKING:
     from afk.training.config import Config
@@ -65,6 +73,10 @@ def train(
         typer.Option(help="Which n-grams relate two notes, 1 or 2.", show_default="the preset's"),
     ] = None,
     alpha: Annotated[float | None, typer.Option(help="How similar related notes are.")] = None,
+    price: PriceOption = None,
+    question_budget: BudgetOption = None,
+    lies: LiesOption = None,
+    silence: SilenceOption = None,
     changes: Annotated[
         list[str] | None,
         typer.Option(
@@ -131,6 +143,7 @@ def train(
         "alpha": alpha,
         "from": start,
     }
+    options["sources"] = read_asking("oracle", price, question_budget, lies, silence).sources or None
     options["set"] = dict(map(_read_change, changes)) if changes else None
     given = {name: value for name, value in options.items() if value is not None}
     if file is not None:
@@ -181,7 +194,16 @@ def _configure(tasks: list[str], given: dict[str, Any], devices: int | None) -> 
     content: dict[str, Any] = given.get("config", {})
     given = {key: content[key] for key in ("preset", "agent") if content.get(key)} | given
     name = given["preset"] if "preset" in given else default_preset()
-    named = ("agent", "seeds", "steps", "random_start_fraction", "hint_fraction", "n_gram", "alpha")
+    named = (
+        "agent",
+        "seeds",
+        "steps",
+        "random_start_fraction",
+        "hint_fraction",
+        "n_gram",
+        "alpha",
+        "sources",
+    )
     fields = {key: given[key] for key in named if key in given}
     if "algorithm" in given:
         fields["settings"] = find_algorithm(given["algorithm"]).settings()

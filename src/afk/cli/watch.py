@@ -6,7 +6,19 @@ from typing import Annotated
 
 import typer
 
-from afk.cli.options import AgentArgument, AnyTaskOption, OwnTaskOption, SeedOption, make_console
+from afk.cli.options import (
+    AgentArgument,
+    AnyTaskOption,
+    BudgetOption,
+    LiesOption,
+    OwnTaskOption,
+    PriceOption,
+    SeedOption,
+    SilenceOption,
+    SourceOption,
+    make_console,
+    read_asking,
+)
 
 
 def watch(
@@ -15,6 +27,11 @@ def watch(
     seed: SeedOption = 0,
     gif: Annotated[Path | None, typer.Option(help="Write the episode to this file as well.")] = None,
     any_task: AnyTaskOption = False,
+    source: SourceOption = "oracle",
+    price: PriceOption = None,
+    question_budget: BudgetOption = None,
+    lies: LiesOption = None,
+    silence: SilenceOption = None,
 ) -> None:
     """Watch an agent think: what it sees, does, asks, hears and notes, step by step."""
     from afk.api import watch as play_episode
@@ -23,7 +40,9 @@ def watch(
 
     if gif is not None:
         check_gif(gif)
-    trace = play_episode(agent, own_task(agent) if task is None else task, seed=seed, any_task=any_task)
+    asking = read_asking(source, price, question_budget, lies, silence)
+    task = own_task(agent) if task is None else task
+    trace = play_episode(agent, task, seed=seed, any_task=any_task, asking=asking)
     show_episode(make_console(), trace)
     if gif is not None:
         write_gif(gif, trace)

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from afk.envs.drawing import draw_sound
+from afk.knowledge.source import KnowledgeSource
 from afk.knowledge.traits import DealingStats, SourceSpec
 from afk.language import Vocabulary
 
@@ -115,6 +116,10 @@ class Environment(ABC, Generic[StateT]):
                 f"{self.name} has the paper's oracle, and no sources with a price, lies and the like"
             )
         return self
+
+    def told_by(self, source: KnowledgeSource) -> "Environment[StateT]":
+        """The same world, of whose levels another source tells; a ValueError if its oracle has to stay."""
+        raise ValueError(f"{self.name} has the paper's oracle only: it cannot be told by {source.name}")
 
     def draw_many(self, key: jax.Array, size: int) -> StateT:
         """Draw levels in bulk, sound ones only: first states with a leading axis of that size."""

@@ -119,6 +119,8 @@ def read_question(text: str, facts: Facts) -> Words | None:
         text: the question: ``where blue ball``, or ``where did Mary leave her blue ball?``.
         facts: whose words questions are made of.
     """
+    if plain := _read_plain(text.lower().split(), facts):
+        return plain
     words = _split(text)
     return _read_plain(words, facts) or (
         _read_kitchen(words, facts) if "how" in facts.functions else _read_grid(words)

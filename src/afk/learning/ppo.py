@@ -60,8 +60,8 @@ class Settings:
         bonus: beta, what an answer is worth that grows A_0.
         bonus_until: the part of training after which the bonus falls to zero linearly; 1 keeps it.
         potential_based_bonus: whether the bonus is potential-based shaping, see `bonuses`.
-        price_ramp: the part of training in which prices of questions rise from zero to what they are; an
-            agent that pays before it knows what answers are good for learns not to ask.
+        price_after: the part of training before which questions are free; an agent that pays before it knows
+            what answers are good for learns not to ask.
         anneal_after: the part of training after which learning rate and entropy coefficients fall to zero.
         reward_scale: what rewards and bonus are multiplied by.
         half_precision: whether the network computes in bfloat16; parameters stay in float32.
@@ -88,7 +88,7 @@ class Settings:
     bonus: float = 0.1
     bonus_until: float = 1.0
     potential_based_bonus: bool = False
-    price_ramp: float = 0.0
+    price_after: float = 0.0
     anneal_after: float = 1.0
     reward_scale: float = 1.0
     half_precision: bool = False
@@ -99,7 +99,7 @@ class Settings:
         for name, value in vars(self).items():
             if value < 0:
                 raise ValueError(f"{name} is a number from 0 on, not {value}")
-        check_shares(self, "discount", "gae_lambda", "clip", "bonus_until", "price_ramp", "anneal_after")
+        check_shares(self, "discount", "gae_lambda", "clip", "bonus_until", "price_after", "anneal_after")
         if self.rollout_steps % self.bptt:
             raise ValueError(f"rollout_steps ({self.rollout_steps}) must be a multiple of bptt ({self.bptt})")
         sequences = self.environments * (self.rollout_steps // self.bptt)

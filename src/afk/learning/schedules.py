@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+_PRICE_RAMP = 0.2  # the part of training in which prices rise
+
 
 class Schedules(NamedTuple):
     """The values at one time, () float32 each.
@@ -28,7 +30,7 @@ def schedules_at(settings: Any, progress: float, *, pays_bonus: bool) -> Schedul
     """The values after a part of training, from 0 to 1.
 
     The bonus is annealed to zero from `bonus_until` on, learning rate and entropies from `anneal_after` on.
-    Prices rise from zero until `price_ramp`.
+    Questions are free until `price_after`; their prices then rise to what they are over a fifth of training.
 
     Args:
         settings: of the algorithm.
@@ -46,6 +48,6 @@ def schedules_at(settings: Any, progress: float, *, pays_bonus: bool) -> Schedul
         getattr(settings, name, 0.0) * share(settings.anneal_after)
         for name in ("learning_rate", "entropy_coef", "switch_entropy_coef")
     ]
-    ramp = getattr(settings, "price_ramp", 0.0)
-    price = min(1.0, progress / ramp) if ramp else 1.0
+    free = getattr(settings, "price_after", 0.0)
+    price = min(1.0, max(0.0, (progress - free) / _PRICE_RAMP)) if free else 1.0
     return Schedules(*map(jnp.float32, (bonus, *annealed, price)))

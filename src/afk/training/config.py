@@ -31,7 +31,7 @@ ADDED_LATER = {
     "keep_last_answer": False,
     "sources": [],
     "settings.bootstrap_time_limit": True,
-    "settings.price_ramp": 0.0,
+    "settings.price_after": 0.0,
     "settings.normalise_advantages": True,
 }
 _MOST_STEPS = 100_000_000  # of an update

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from afk.agents.base import Agent
+from afk.envs.asking import PAPERS_ORACLE, Asking
 from afk.envs.core import Environment
 from afk.envs.registry import find_task, make, make_roomy, task_named, world_of
 from afk.learning.rollout import Play
@@ -88,7 +89,13 @@ def play_on(agent: TrainedAgent, env: Environment[Any], *, name: str) -> Play:
 
 
 def play_fresh(
-    agent: TrainedAgent | str, task: str, *, episodes: int, seed: int, any_task: bool = False
+    agent: TrainedAgent | str,
+    task: str,
+    *,
+    episodes: int,
+    seed: int,
+    any_task: bool = False,
+    asking: Asking = PAPERS_ORACLE,
 ) -> tuple[dict[str, Any], Iterable[Episodes]]:
     """Let an agent play fresh levels of a task, some hundred at a time.
 
@@ -98,6 +105,7 @@ def play_fresh(
         episodes: how many levels.
         seed: what they are drawn with.
         any_task: whether it may have been trained on other tasks.
+        asking: whom it asks, and on what terms.
 
     Returns:
         Who plays what, for a summary, and the episodes as they end.
@@ -106,13 +114,13 @@ def play_fresh(
     labels: dict[str, Any] = {"agent": agent if isinstance(agent, str) else agent.config.agent}
     labels |= {"task": task, "seed": seed}
     if isinstance(agent, str) and agent in POLICIES:
-        return labels, play(make(task), POLICIES[agent], episodes=episodes, seed=seed)
+        return labels, play(asking.put_into(make(task)), POLICIES[agent], episodes=episodes, seed=seed)
     found = find_agent(agent, (task,), any_task=any_task) if isinstance(agent, str) else agent
     if not any_task:
         check_trained_on(found, (task,), str(labels["agent"]))
     labels |= {"variant": found.config.agent, "trained_with_seed": found.seed}
     # In the world that it was trained in, for which there is a program already.
-    env = make_roomy(task).with_sources(found.config.sources)
+    env = asking.put_into(make_roomy(task).with_sources(found.config.sources))
     there = play_on(found, env, name=str(labels["agent"]))
     return labels, play_agent(there, found.network, episodes=episodes, seed=seed)
 

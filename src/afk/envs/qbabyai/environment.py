@@ -11,11 +11,12 @@ import jax.numpy as jnp
 from afk.envs.core import Environment, EpisodeStats, TimeStep
 from afk.envs.qbabyai.levels.tasks import Task
 from afk.envs.qbabyai.world import cells, dynamics
-from afk.envs.qbabyai.world.asking import sign
+from afk.envs.qbabyai.world.asking import retell, sign
 from afk.envs.qbabyai.world.state import MAX_GOOD_QUERIES, Observation, State
 from afk.envs.qbabyai.world.view import look
 from afk.envs.qbabyai.world.words import MISSION_LENGTH, SILENCE, SOURCE_NAMES, VOCABULARY
 from afk.knowledge.facts import UNUSED
+from afk.knowledge.source import KnowledgeSource
 from afk.knowledge.traits import SourceSpec, draw_dealings, stats_of, terms_of
 
 _DEALINGS = 1  # what of a level's key its sources are drawn with
@@ -28,8 +29,10 @@ class GridWorld(Environment[State]):
 
     Attributes:
         tasks: what its levels are drawn from.
+        source: whom they are told by; the oracle if None. It is no part of a compiled program.
     """
 
+    source: KnowledgeSource | None = None
     vocabulary = VOCABULARY
     world = "qbabyai"
     sentence_length = MISSION_LENGTH
@@ -62,6 +65,22 @@ class GridWorld(Environment[State]):
         other.sources = tuple(sources)
         other.action_sizes = (1 + max(1, len(sources)), *GridWorld.action_sizes[1:])
         return other
+
+    def told_by(self, source: KnowledgeSource) -> "GridWorld":
+        """The same world; what a source tells of levels that are drawn in bulk takes the oracle's place."""
+        other = copy(self)
+        other.source = source
+        return other
+
+    def draw_many(self, key: jax.Array, size: int) -> State:
+        """See `Environment`."""
+        return self.retell(super().draw_many(key, size), key)
+
+    def retell(self, states: State, key: jax.Array) -> State:
+        """Levels with what the source tells of them."""
+        if self.source is None:
+            return states
+        return retell(self.source, states, int(jax.random.bits(key)))
 
     def observe(self, state: State) -> Observation:
         """What the agent sees before it has asked anything."""

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+import jax
 import jax.numpy as jnp
 
 from afk.envs.multitask import MultiTask
@@ -35,6 +36,10 @@ class MultiTaskGrid(MultiTask[State], GridWorld):
         if isinstance(other, MultiTaskGrid) and other is not self:
             other.parts = tuple(part.with_sources(sources) for part in self.parts)
         return other
+
+    def draw_many(self, key: jax.Array, size: int) -> State:
+        """See `MultiTask`."""
+        return self.retell(MultiTask.draw_many(self, key, size), key)
 
     def enlarge(self, state: State) -> State:
         """Put worlds, (..., height, width), into larger ones: walls on the right and below.

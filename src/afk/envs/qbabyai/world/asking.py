@@ -22,9 +22,12 @@ from afk.envs.qbabyai.world.words import (
 )
 from afk.knowledge.facts import FactTable, ask, available, host_facts, matches
 from afk.knowledge.reply import NOTHING, Reply
-from afk.knowledge.source import Facts
+from afk.knowledge.source import Facts, KnowledgeSource
+from afk.knowledge.tabulate import tabulate
 from afk.knowledge.traits import Dealings, SourceSpec, answer_key, pick, settle, traits_of
 from afk.language import PAD
+
+_SEEDS = 2**20  # of levels, far apart for different seeds
 
 
 def is_at_lock(state: State) -> jax.Array:
@@ -38,6 +41,13 @@ def known(state: State) -> Facts:
     here = jax.device_get(available(state.facts, is_at_lock(state)))
     unknown, refusal = map(VOCABULARY.decode, (UNKNOWN, REFUSAL))
     return host_facts(here, VOCABULARY, unknown=unknown, refusal=refusal)
+
+
+def retell(source: KnowledgeSource, states: State, seed: int) -> State:
+    """First states, with a leading axis, with what a source tells in the place of what the oracle knows."""
+    seeds = range(seed * _SEEDS, seed * _SEEDS + len(states.step))
+    facts, wanted = jax.device_get((states.facts, states.level.good_queries))
+    return replace(states, facts=tabulate(source, facts, wanted, seeds, VOCABULARY))
 
 
 def ask_oracle(state: State, query: jax.Array, is_query: jax.Array) -> tuple[State, jax.Array]:

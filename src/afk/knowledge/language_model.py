@@ -1,0 +1,127 @@
+"""A language model behind any OpenAI-compatible endpoint, with the facts of the episode in its prompt.
+
+The address is in ``OPENAI_BASE_URL`` and the key in ``OPENAI_API_KEY``; neither is printed or kept.
+"""
+
+import json
+import os
+import time
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from afk.knowledge.source import Answer, Facts, KnowledgeSource, Session, SessionByQuestion
+
+_DEFAULT_ADDRESS = "https://api.openai.com/v1"
+_PROMPT = (
+    "You answer questions in a game. These sentences are all that you know:\n\n{facts}\n\n"
+    "Answer a question with the one sentence that answers it, word for word. If none does, answer: "
+    "{unknown}. Say nothing else."
+)
+_AGAIN = (408, 409, 429, 500, 502, 503, 504)  # answers of a server after which one may ask again
+
+
+@dataclass(frozen=True)
+class LanguageModel(KnowledgeSource):
+    """A model that is asked over HTTP.
+
+    Attributes:
+        model: its name at the endpoint.
+        timeout: seconds until an answer must be there.
+        retries: how often it is asked again, each time after twice the time.
+        wait: seconds before it is asked again for the first time.
+    """
+
+    model: str = "gpt-4o-mini"
+    timeout: float = 20.0
+    retries: int = 2
+    wait: float = 0.5
+    is_deterministic: bool = False
+
+    @property
+    def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """What answers and notes call it."""
+        return f"openai:{self.model}"
+
+    def open(self, facts: Facts, seed: int) -> Session:
+        """See `KnowledgeSource`; a ValueError if the address makes no sense."""
+        address = os.environ.get("OPENAI_BASE_URL", _DEFAULT_ADDRESS).rstrip("/")
+        if urlsplit(address).scheme not in ("http", "https") or not urlsplit(address).netloc:
+            raise ValueError("OPENAI_BASE_URL is an address such as http://127.0.0.1:8000/v1")
+        return _ModelSession(self, facts, seed, address)
+
+
+class _ModelSession(SessionByQuestion):
+    def __init__(self, model: LanguageModel, facts: Facts, seed: int, address: str) -> None:
+        self._model, self._facts, self._seed, self._address = model, facts, seed, address
+
+    def follow(self, facts: Facts) -> None:
+        """The prompt holds what is true now."""
+        self._facts = facts
+
+    def answer(self, question: str) -> Answer:
+        """What the model says; a ValueError of one line if there is no answer of it."""
+        unknown = "I don't know"
+        facts = "\n".join(fact.answer for fact in self._facts.rows)
+        content = {
+            "model": self._model.model,
+            "temperature": 0,
+            "seed": self._seed % 2**31,
+            "max_tokens": 60,
+            "messages": [
+                {"role": "system", "content": _PROMPT.format(facts=facts, unknown=unknown)},
+                {"role": "user", "content": question},
+            ],
+        }
+        said = _text_of(self._post(content)).strip()
+        heard = " ".join(said.lower().rstrip(".").split())
+        rows = tuple(fact.row for fact in self._facts.rows if fact.answer.lower().rstrip(".") in heard)
+        return Answer(said, "told" if rows else "unknown", rows)
+
+    def _post(self, content: dict[str, Any]) -> Any:
+        """The endpoint's answer as JSON, asked for again where that may help."""
+        headers = {"Content-Type": "application/json"}
+        if key := os.environ.get("OPENAI_API_KEY"):
+            headers["Authorization"] = f"Bearer {key}"
+        request = urllib.request.Request(
+            f"{self._address}/chat/completions", json.dumps(content).encode(), headers, method="POST"
+        )
+        problem = "was not asked"
+        for attempt in range(self._model.retries + 1):
+            if attempt:
+                time.sleep(self._model.wait * 2 ** (attempt - 1))
+            try:
+                with urllib.request.urlopen(request, timeout=self._model.timeout) as reply:
+                    return json.loads(reply.read(1_000_000))
+            except urllib.error.HTTPError as error:
+                problem = f"answers {error.code} {error.reason}"
+                if error.code not in _AGAIN:
+                    break
+            except TimeoutError:
+                problem = f"gave no answer within {self._model.timeout:g} seconds"
+            except OSError as error:
+                reason = getattr(error, "reason", error)
+                problem = f"cannot be reached: {reason}"
+                if isinstance(reason, TimeoutError):
+                    problem = f"gave no answer within {self._model.timeout:g} seconds"
+            except ValueError:
+                problem = "answers something that is no JSON"
+        raise ValueError(f"{self._model.name}: the endpoint {_host(self._address)} {problem}")
+
+
+def _host(address: str) -> str:
+    """The address without a user or a password that may stand in it."""
+    return urlsplit(address).hostname or "?"
+
+
+def _text_of(content: Any) -> str:
+    """What the model said."""
+    try:
+        text = content["choices"][0]["message"]["content"]
+    except (KeyError, IndexError, TypeError):
+        text = None
+    if not isinstance(text, str):
+        raise ValueError("the endpoint answers something that is no chat completion")
+    return text

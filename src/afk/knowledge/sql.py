@@ -1,0 +1,98 @@
+"""SQL: the facts of an episode as a table of a database in memory, which can only be read.
+
+    facts(function, adjective, noun, answer)
+
+A question in words is looked up; one that begins with ``select`` is carried out as it is, under limits.
+"""
+
+import sqlite3
+from dataclasses import dataclass
+
+from afk.knowledge.questions import read_question
+from afk.knowledge.source import (
+    NOT_UNDERSTOOD,
+    Answer,
+    Facts,
+    KnowledgeSource,
+    Session,
+    SessionByQuestion,
+)
+
+_LOOK_UP = """
+    SELECT answer, row FROM facts
+    WHERE function = ? AND adjective IN (?, '*') AND noun = ? ORDER BY row LIMIT 1
+"""
+_READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
+_MOST_STEPS = 200_000  # instructions of SQLite's machine that a question may take: a few milliseconds
+_MOST_ROWS, _LONGEST = 20, 1_000  # of an answer, and bytes of a value
+
+
+@dataclass(frozen=True)
+class Sql(KnowledgeSource):
+    """A database of facts, written at the start of an episode."""
+
+    name: str = "sql"
+
+    def open(self, facts: Facts, seed: int) -> Session:
+        """See `KnowledgeSource`."""
+        del seed
+        return _SqlSession(facts)
+
+
+class _SqlSession(SessionByQuestion):
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._base = sqlite3.connect(":memory:", check_same_thread=False)
+        self._base.execute("CREATE TABLE facts (function, adjective, noun, answer, row)")
+        rows = [(*fact.words, fact.answer, fact.row) for fact in facts.rows]
+        self._base.executemany("INSERT INTO facts VALUES (?, ?, ?, ?, ?)", rows)
+        self._base.commit()
+        self._base.execute("PRAGMA query_only = ON")
+        self._base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 100 * _LONGEST)
+        self._base.set_authorizer(_may_only_read)
+        self._left = 0
+        self._base.set_progress_handler(self._spend, 1_000)
+
+    def close(self) -> None:
+        """Forget the database."""
+        self._base.close()
+
+    def answer(self, question: str) -> Answer:
+        """See `SessionByQuestion`; what cannot be carried out is said in a line, and the episode goes on."""
+        self._left = _MOST_STEPS
+        try:
+            if question.strip().lower().startswith(("select", "with")):
+                return self._run(question)
+            words = read_question(question, self._facts)
+            if words is None:
+                return Answer(NOT_UNDERSTOOD, "unknown")
+            found = self._base.execute(_LOOK_UP, words).fetchone()
+        except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
+            said = "it takes too long" if "interrupted" in str(error) else str(error)
+            return Answer(f"the database refuses: {said}", "refused")
+        if found is None:
+            return Answer(self._facts.unknown(words), "unknown")
+        return Answer(found[0], "told", (found[1],))
+
+    def _run(self, query: str) -> Answer:
+        """Carry out a query of somebody else's; it reveals the facts whose answers it gives."""
+        rows = self._base.execute(query).fetchmany(_MOST_ROWS)
+        if not rows:
+            return Answer("no rows", "unknown")
+        text = "\n".join(", ".join(str(value)[:_LONGEST] for value in row) for row in rows)
+        told = {value for row in rows for value in row}
+        return Answer(text, "told", tuple(fact.row for fact in self._facts.rows if fact.answer in told))
+
+    def _spend(self) -> int:
+        """Count down what a question may take; anything but 0 ends it."""
+        self._left -= 1_000
+        return int(self._left <= 0)
+
+
+def _may_only_read(action: int, *about: str | None) -> int:
+    """What SQLite may do: read the table of facts, with functions that touch nothing else."""
+    if action == sqlite3.SQLITE_FUNCTION and about[1] in ("load_extension", "readfile", "writefile"):
+        return sqlite3.SQLITE_DENY
+    if action == sqlite3.SQLITE_READ and about[0] not in ("facts", "", None):
+        return sqlite3.SQLITE_DENY
+    return sqlite3.SQLITE_OK if action in _READING else sqlite3.SQLITE_DENY

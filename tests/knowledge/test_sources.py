@@ -1,0 +1,191 @@
+"""Sources on the host: what they answer, and what happens to bad questions, endpoints and people."""
+
+import io
+import json
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from afk.envs.asking import Asking
+from afk.envs.qbabyai.world.asking import ask_oracle
+from afk.envs.registry import make
+from afk.knowledge.catalogue import SOURCES, find_source
+from afk.knowledge.documents import Documents, write_pile
+from afk.knowledge.human import Human
+from afk.knowledge.language_model import LanguageModel
+from afk.knowledge.source import Fact, Facts
+from afk.knowledge.sql import Sql
+
+ROWS = (
+    Fact(("what", "jack", "toy"), "jack toy is blue ball", 0),
+    Fact(("where", "blue", "ball"), "blue ball in mary suitcase", 1),
+    Fact(("what", "mary", "suitcase"), "different from tim, mary suitcase is green box", 2),
+    Fact(("what", "*", "key"), "red key to the door", 3),
+    Fact(("where", "red", "key"), "red key in room1", 4),
+)
+FACTS = Facts(
+    ROWS,
+    ("what", "where"),
+    ("none", "blue", "green", "red", "jack", "mary"),
+    ("toy", "ball", "suitcase", "key", "box"),
+    lambda _: "i dont know",
+    "i dont",
+)
+
+QUESTIONS = (
+    "What is Jack's toy?",
+    "where blue ball",
+    "which is mary's suitcase",
+    "what key",
+    "where red key",
+)
+
+
+@pytest.mark.parametrize("source", [Sql(), *(Documents(distractors=count) for count in (0, 12, 40))])
+def test_what_is_true_is_found(source: Any) -> None:
+    for seed in range(5):
+        with source.open(FACTS, seed) as session:
+            answers = session.ask(QUESTIONS)
+            assert [answer.text for answer in answers] == [fact.answer for fact in ROWS]
+            assert [answer.facts for answer in answers] == [(row,) for row in range(5)]
+            unknown, odd = session.ask(["where green ball", "how do you do"])
+            assert (unknown.kind, unknown.text, odd.kind) == ("unknown", "i dont know", "unknown")
+
+
+def test_an_sql_question_reads_and_nothing_else() -> None:
+    session = Sql().open(FACTS, 0)
+    (told,) = session.ask(["SELECT answer FROM facts WHERE noun = 'key' ORDER BY row"])
+    assert told.facts == (3, 4) and told.text == "red key to the door\nred key in room1"
+    endless = f"select count(*) from {', '.join(f'facts f{number}' for number in range(14))}"
+    for bad, problem in (
+        ("select * from sqlite_master", "prohibited"),
+        ("select 1; drop table facts", "one statement"),
+        ("with x as (select 1) insert into facts select 1, 1, 1, 1, 1", "not authorized"),
+        ("select load_extension('x')", "not authorized"),
+        (endless, "too long"),
+        ("select zeroblob(1000000000)", "too big"),
+        ("select", "incomplete"),
+    ):
+        (answer,) = session.ask([bad])
+        assert answer.kind == "refused" and problem in answer.text, (bad, answer)
+        assert "\n" not in answer.text and answer.seconds < 2
+    assert session.ask(["what key"])[0].kind == "told", "the episode goes on"
+
+
+def test_a_pile_is_documents_with_facts_among_other_things() -> None:
+    documents, passages = write_pile(ROWS, 3)
+    assert (documents, passages) == write_pile(ROWS, 3) != write_pile(ROWS, 4)
+    assert sum(bool(each.facts) for each in passages) == 5 and len(passages) == 17
+    assert all(any(fact.answer in text for text in documents) for fact in ROWS)
+    with Documents(distractors=0).open(EMPTY, 0) as session:
+        assert session.ask(["what key"])[0].kind == "unknown", "an empty pile knows nothing"
+
+
+EMPTY = Facts((), FACTS.functions, FACTS.adjectives, FACTS.nouns, FACTS.unknown, FACTS.refusal)
+
+
+class _Endpoint(BaseHTTPRequestHandler):
+    """Answers as its server's list says, in turn."""
+
+    def do_POST(self) -> None:
+        server: Any = self.server
+        server.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        code, content = server.answers.pop(0)
+        self.send_response(code)
+        self.end_headers()
+        self.wfile.write(content.encode())
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+def completion(text: str) -> tuple[int, str]:
+    return 200, json.dumps({"choices": [{"message": {"content": text}}]})
+
+
+@pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Any:
+    server: Any = HTTPServer(("127.0.0.1", 0), _Endpoint)
+    server.answers, server.asked = [], []
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", "secret-key")
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_language_model_is_asked_with_the_facts(endpoint: Any) -> None:
+    session = LanguageModel(model="small", wait=0.01).open(FACTS, 1)
+    endpoint.answers = [(503, "busy"), completion("Jack toy is blue ball."), completion("No idea.")]
+    told, unknown = session.ask(["what jack toy", "what mary toy"])
+    assert (told.kind, told.facts) == ("told", (0,)) and unknown.kind == "unknown"
+    assert "red key in room1" in endpoint.asked[0]["messages"][0]["content"] and len(endpoint.asked) == 3
+
+
+@pytest.mark.parametrize(
+    ("answers", "problem"),
+    [
+        ([(401, "no")], "answers 401"),
+        ([(500, "no")] * 2, "answers 500"),
+        ([(200, "nonsense")] * 2, "no JSON"),
+        ([(200, "{}")], "no chat completion"),
+    ],
+)
+def test_what_is_wrong_with_an_endpoint_is_one_line(endpoint: Any, answers: Any, problem: str) -> None:
+    endpoint.answers = list(answers)
+    with pytest.raises(ValueError, match=problem) as raised:
+        LanguageModel(retries=1, wait=0.01).open(FACTS, 0).ask(["what key"])
+    assert "secret-key" not in str(raised.value) and "\n" not in str(raised.value)
+
+
+def test_an_endpoint_that_is_down_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    with pytest.raises(ValueError, match="cannot be reached"):
+        LanguageModel(retries=0, timeout=1).open(FACTS, 0).ask(["what key"])
+    monkeypatch.setenv("OPENAI_BASE_URL", "nowhere")
+    with pytest.raises(ValueError, match="OPENAI_BASE_URL is an address"):
+        LanguageModel().open(FACTS, 0)
+
+
+def test_a_person_answers_until_the_terminal_is_closed() -> None:
+    shown = io.StringIO()
+    session = Human(reads=io.StringIO("4\nblue ball in mary suitcase\nperhaps\n-\n"), writes=shown).open(
+        FACTS, 0
+    )
+    answers = session.ask(["what key"] * 6)
+    assert [each.kind for each in answers] == ["told", "told", "unknown", "refused", "refused", "refused"]
+    assert [each.facts for each in answers[:2]] == [(3,), (1,)] and "nobody answers" in shown.getvalue()
+
+
+def test_sources_are_found_by_name() -> None:
+    assert set(SOURCES) >= {"oracle", "sql", "documents", "human"}
+    assert find_source("openai:small").name == "openai:small"
+    with pytest.raises(ValueError, match="unknown source 'sqll'; it is one of oracle, sql"):
+        find_source("sqll")
+
+
+def test_a_tabulated_source_is_the_oracle_where_it_knows_as_much() -> None:
+    env = make("SH")
+    told = Asking("sql").put_into(env)
+    plain, tabled = (jax.device_get(each.draw_many(jax.random.key(0), 2)) for each in (env, told))
+
+    @jax.jit
+    def ask_all(state: Any) -> Any:
+        queries = jnp.asarray(np.argwhere(np.ones(env.action_sizes[2:])))
+        answers = jax.vmap(lambda query: ask_oracle(state, query, jnp.bool_(True)))(queries)
+        return answers[0].asked, answers[1]
+
+    for level in range(2):
+        ours, theirs = (jax.tree.map(lambda leaf, level=level: leaf[level], each) for each in (plain, tabled))
+        for mine, other in zip(ask_all(ours), ask_all(theirs), strict=True):
+            np.testing.assert_array_equal(mine, other, "good by words is good by what is revealed")
+    with pytest.raises(ValueError, match="may answer otherwise each time"):
+        Asking("human").put_into(env).draw_many(jax.random.key(0), 1)
