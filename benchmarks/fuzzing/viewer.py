@@ -17,6 +17,7 @@ from .common import Tally
 
 _PATIENCE = 120.0  # seconds for an answer
 _LOOKS = 30  # at the memory, along all episodes
+_WARM = 1000  # episodes in which programs may still be compiled for what nobody played before
 _GROWTH = 1.1  # of memory from the middle to the end, beyond which it is not bounded
 _ODD = (
     "",
@@ -258,6 +259,6 @@ def fuzz_episodes(place: Path, seed: int, most: int | None) -> Tally:
     middle, last = noted[len(noted) // 2][1], noted[-1][1]
     places = [noted[len(noted) * part // 6] for part in (0, 1, 3)] + [noted[-1]]
     tally.memory = ", ".join(f"{memory:.1f} GB after {number:,}" for number, memory in places)
-    if last > _GROWTH * middle:
+    if count >= _WARM and last > _GROWTH * middle:
         tally.count("lost", f"memory grows: {middle:.2f} GB half way, {last:.2f} GB in the end")
     return tally
