@@ -126,6 +126,7 @@ class _DocumentSession(SessionByQuestion):
     def __init__(self, facts: Facts, passages: Sequence[Passage]) -> None:
         self._facts, self._passages = facts, passages
         self._answers = {fact.row: fact.answer for fact in facts.rows}
+        self._whatever = {fact.row for fact in facts.rows if fact.words[1] == ANYTHING}
         self._base = sqlite3.connect(":memory:", check_same_thread=False)
         try:
             self._base.execute("CREATE VIRTUAL TABLE pile USING fts5(text, tokenize = 'unicode61')")
@@ -162,8 +163,11 @@ class _DocumentSession(SessionByQuestion):
         terms = (function, *must)
         if terms not in self._found:
             required = " AND ".join(f'"{word}"' for word in must)
-            found = self._ranked(f'{required} AND "{function}"', must) or self._ranked(required, must)
-            self._found[terms] = next(iter(found), None)
+            found = self._ranked(f'{required} AND "{function}"', must)
+            # What is said of a thing whatever its adjective is found without it.
+            whatever = self._ranked(f'"{noun}" AND "{function}"', (noun,))
+            found += [row for row in whatever if self._whatever.intersection(self._passages[row].facts)]
+            self._found[terms] = next(iter(found or self._ranked(required, must)), None)
         return self._found[terms]
 
     def _ranked(self, query: str, must: Sequence[str]) -> list[int]:
