@@ -85,7 +85,7 @@ def test_the_key_at_the_agents_side_always_fits() -> None:
         ("CS", 8.5, 0.09),
         ("SDH", 24, 0.09),
         ("CSH", 31, 0.0),
-        ("CDH", 19, 0.0),
+        *(("D", 11, 0.0), ("CD", 12, 0.0), ("CH", 18, 0.0), ("CDH", 19, 0.0)),
     ],
 )
 def test_the_optimum_is_as_measured_on_the_released_levels(
@@ -94,7 +94,7 @@ def test_the_optimum_is_as_measured_on_the_released_levels(
     found = [count_steps(level(levels(letters), index)) for index in range(LEVELS)]
     solved = [each for each in found if each is not None]
     assert np.mean(solved) == pytest.approx(steps, rel=0.06)
-    assert 1 - len(solved) / LEVELS == pytest.approx(unsolvable, abs=0.04)
+    assert 1 - len(solved) / LEVELS == pytest.approx(unsolvable, abs=0.04 if unsolvable else 0.01)
 
 
 @pytest.mark.parametrize("letters", RELEASED)

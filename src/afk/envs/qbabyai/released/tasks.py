@@ -87,6 +87,7 @@ def _draw_layout(made_of: Released, key: jax.Array) -> Layout:
     for place in places:
         if isinstance(place, tuple):
             free = free.at[place[1], place[0]].set(False)
+    doors = _draw_doors(made_of, doors_key)
     spots = []
     for number, place in enumerate(places):
         if isinstance(place, tuple):
@@ -97,7 +98,8 @@ def _draw_layout(made_of: Released, key: jax.Array) -> Layout:
             if number == 0
             else _draw_room(plan.rooms, place, home, jax.random.fold_in(rooms_key, number))
         )
-        inside = jnp.asarray(plan.room_masks)[room]
+        is_thing = 1 <= number <= len(made_of.things)
+        inside = jnp.asarray(plan.room_masks)[room] & (~_beside(doors, plan.shape) | (not is_thing))
         spots.append(pick(jax.random.fold_in(spots_key, number), inside & free))
         free = free.at[spots[-1][0], spots[-1][1]].set(False)
     count = 1 + len(made_of.things)
@@ -106,7 +108,7 @@ def _draw_layout(made_of: Released, key: jax.Array) -> Layout:
     turned = jax.random.randint(turn_key, (), 0, 4)
     return Layout(
         tiles=jnp.zeros(plan.shape, jnp.uint8),
-        doors=_draw_doors(made_of, doors_key),
+        doors=doors,
         locked=jnp.zeros(len(plan.doors), bool),
         things=jax.random.permutation(order_key, things),
         keys=keys,
@@ -142,6 +144,13 @@ def _draw_doors(made_of: Released, key: jax.Array) -> jax.Array:
     else:
         offsets = 1 + jax.random.randint(key, (len(corners), 1), 0, plan.interior)
     return jnp.asarray(corners + runs * offsets, jnp.int32)
+
+
+def _beside(doors: jax.Array, shape: tuple[int, int]) -> jax.Array:
+    """The cells beside (doors, 2) doors, which a thing there would block: (height, width) bool."""
+    rows, columns = np.indices(shape)
+    away = abs(rows - doors[:, 0, None, None]) + abs(columns - doors[:, 1, None, None])
+    return (away == 1).any(0)
 
 
 def _locked_doors(made_of: Released, builder: LevelBuilder) -> jax.Array:
