@@ -26,6 +26,11 @@ pytestmark = [
 
 GRID, TEXT = "qbabyai/object-in-box", "qtextworld/take-1-cut"
 KEYS = {"left": "ArrowLeft", "right": "ArrowRight", "forward": "ArrowUp", "toggle": "t", "pick up": "p"}
+# How wide a text is in a font.
+MEASURE = """([font, text]) => {
+  const canvas = document.createElement("canvas").getContext("2d");
+  return Object.assign(canvas, { font }).measureText(text).width;
+}"""
 PATIENCE = 60_000  # milliseconds; the first episode of a task is compiled
 
 
@@ -205,6 +210,41 @@ def test_text_is_played_with_completed_commands_and_questions(viewer: str, page:
     with page.expect_download(timeout=PATIENCE) as saved:
         page.locator("#export-html").click()
     assert saved.value.suggested_filename.endswith(".html")
+
+
+def test_help_and_a_gallery_open_by_key_and_close(viewer: str, page: Page) -> None:
+    page.goto(link(viewer, mode="watch", task=GRID, agent="expert", seed=0))
+    expect(page.locator("#count")).not_to_have_text("0 / 0", timeout=PATIENCE)
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("Notes that have words in common stand in one set")
+    page.keyboard.press("Escape")
+    page.keyboard.press("g")
+    assert len(page.get_by_role("dialog").locator("#gallery-list button").all()) == len(pretrained_tasks())
+    page.get_by_role("dialog").get_by_text("Danger", exact=True).click()
+    expect(page.locator("#task")).to_have_value("qbabyai/danger")
+    expect(page.locator("dialog[open]")).to_have_count(0)
+    wait_for_some_steps(page)
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+def test_nothing_is_cut_at_a_phones_width_or_a_laptops(viewer: str, page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 850})
+    longest = max(pretrained_tasks(), key=len)
+    page.goto(link(viewer, mode="watch", task=longest, agent="expert", seed=0))
+    wait_for_some_steps(page)
+    wide = page.evaluate("() => [document.documentElement.scrollWidth, innerWidth]")
+    assert wide[0] <= wide[1]
+    select = page.locator("#task")
+    room, style = select.evaluate("each => [each.clientWidth, getComputedStyle(each).font]")
+    title = select.evaluate("each => each.selectedOptions[0].textContent")
+    assert room - 24 > page.evaluate(MEASURE, [style, title])  # beside the arrow
+    for name in ("#gallery-open", "#help-open", "#theme", "#show"):
+        box = page.locator(name).bounding_box()
+        assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= width
+
+
+def wait_for_some_steps(page: Page) -> None:
+    expect(page.locator("#count")).to_have_text(re.compile(r"/ [1-9]\d*$"), timeout=PATIENCE)
 
 
 def test_what_goes_wrong_is_said_in_a_sentence_and_the_page_goes_on(viewer: str, page: Page) -> None:

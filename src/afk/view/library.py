@@ -87,7 +87,9 @@ class Library:
             agents.append({"name": name, "tasks": _tasks_of(path)})
         agents += [{"name": name, "tasks": None} for name in POLICIES]
         tasks = [_describe_task(find_task(name)) for name in task_names()]
-        return {"tasks": tasks, "agents": agents, "levels": LEVELS, "first": self.first().describe()}
+        gallery = [Source(task, PRETRAINED, 0, 0).describe() for task in list_pretrained()]
+        known = {"tasks": tasks, "agents": agents, "levels": LEVELS, "gallery": gallery}
+        return known | {"first": self.first().describe()}
 
     def first(self) -> Source:
         """What the page opens with: the chosen agent, or else a pretrained one."""

@@ -1,6 +1,7 @@
 // The page: what is shown, and what moves it.
 import * as api from "afk/api.js";
 import { actionOf, setUp as setUpComposer, showComposer } from "afk/composer.js";
+import { listGallery, setUpDialogs, takesKey } from "afk/dialogs.js";
 import { find, isUsedBy, isWriting, make } from "afk/dom.js";
 import * as link from "afk/link.js";
 import { showAsked, showMind, showNow } from "afk/mind.js";
@@ -215,6 +216,7 @@ function onKey(event) {
     if (event.key === "Escape") event.target.blur();
     return;
   }
+  if (takesKey(event, !file)) return;
   const action = mode === "play" && episode?.world === "grid" ? actionOf(event) : null;
   if (action) {
     event.preventDefault();
@@ -264,6 +266,7 @@ async function copyLink() {
 
 function setUp() {
   setUpTheme(show);
+  setUpDialogs();
   find("first").onclick = () => stepTo(0);
   find("back").onclick = () => stepTo(index - 1);
   find("forward").onclick = () => stepTo(index + 1);
@@ -299,6 +302,7 @@ async function openLive() {
   about = await wait("Looking around.", api.about);
   if (!about) return;
   listTasks();
+  listGallery(about.gallery, about.tasks, open);
   await open(link.read(location.hash) ?? { mode: "watch", ...about.first });
 }
 
