@@ -15,10 +15,10 @@ from afk.envs.qtextworld.levels import bank
 from afk.learning import dqn, ppo
 from afk.studies.record import run_name
 from afk.training import legacy
+from afk.training.changes import change
 from afk.training.config import (
     LABELS,
     Config,
-    change,
     differences,
     first_difference,
     flatten,
