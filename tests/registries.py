@@ -8,6 +8,7 @@ import pytest
 from afk.agents import build, variants
 from afk.envs import registry
 from afk.envs.qbabyai.world import goals
+from afk.knowledge import catalogue
 from afk.learning import algorithm
 
 
@@ -19,6 +20,7 @@ def registries() -> Iterator[None]:
         variants.VARIANTS,
         registry._registered,
         algorithm._registered,
+        catalogue.SOURCES,
     ]
     before, goals_before = [dict(each) for each in dictionaries], list(goals.GOALS)
     yield

@@ -8,6 +8,7 @@ from afk.knowledge.language_model import LanguageModel
 from afk.knowledge.oracle import Oracle
 from afk.knowledge.source import KnowledgeSource
 from afk.knowledge.sql import Sql
+from afk.plugins import load_plugins
 
 _MODEL = "openai:"
 SOURCES: dict[str, tuple[Callable[[], KnowledgeSource], str]] = {
@@ -30,6 +31,7 @@ def find_source(name: str) -> KnowledgeSource:
     """The source of a name; a ValueError if there is none."""
     if name.startswith(_MODEL) and len(name) > len(_MODEL):
         return LanguageModel(model=name.removeprefix(_MODEL))
+    load_plugins()
     if name not in SOURCES:
         raise ValueError(f"unknown source {name!r}; it is one of {', '.join(SOURCES)}, openai:MODEL")
     return SOURCES[name][0]()
