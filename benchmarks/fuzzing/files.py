@@ -4,8 +4,11 @@ import json
 import random
 import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from . import broken
 from .common import STUDY, Outcome, Tally, command, contents, fork, judge, resume, train_tiny
@@ -70,9 +73,8 @@ def fuzz_files(place: Path, seed: int, most: int | None) -> Tally:
 def make_whole(whole: Path) -> None:
     """What is broken: a run that is half trained, once more as a sweep has it, a study, and records."""
     whole.mkdir(parents=True)
-    _must(fork(command(*train_tiny("done")), whole))
-    _must(fork(_stop_half_way, whole))
-    shutil.rmtree(whole / "done")
+    config = json.loads(_must(fork(command(*train_tiny("run"), "--print-config"), whole)).out)
+    _must(fork(partial(_stop_half_way, config), whole))
     shutil.copytree(whole / "run", whole / "runs" / (whole / "name").read_text())
     (whole / "study.json").write_text(json.dumps(STUDY))
     (whole / "records" / "runs").mkdir(parents=True)
@@ -82,24 +84,24 @@ def make_whole(whole: Path) -> None:
     )
 
 
-def _stop_half_way() -> None:
-    """Train the same run, and stop after the third of six lines; the folder's name for a sweep is noted."""
+def _stop_half_way(config: dict[str, Any]) -> None:
+    """Train a run, and stop after the third of six lines; the folder's name for a sweep is noted."""
     from afk.studies.study import run_folder
-    from afk.training.config import read_config
+    from afk.training.config import Config
     from afk.training.trainer import start_run, train
 
-    config = read_config(Path("done"))
-    start_run(config, Path("run"))
-    lines = train(Path("run"))
-    for _ in range(3):
-        next(lines)
-    lines.close()
-    Path("name").write_text(run_folder(Path("runs"), config).name)
+    run = Config.from_json({name: value for name, value in config.items() if name != "identity"})
+    start_run(run, Path("run"))
+    with closing(train(Path("run"))) as lines:
+        for _ in range(3):
+            next(lines)
+    Path("name").write_text(run_folder(Path("runs"), run).name)
 
 
-def _must(outcome: Outcome) -> None:
+def _must(outcome: Outcome) -> Outcome:
     if outcome.code != 0:
         raise RuntimeError(f"nothing to break could be made: {outcome.err}")
+    return outcome
 
 
 def _read(case: Case, here: Path) -> Outcome:

@@ -33,10 +33,11 @@ def fuzz_kills(place: Path, seed: int, most: int | None) -> Tally:
         return tally
     seconds, number = time.monotonic() - start, 0
     tally.tried = 0  # kills alone
-    while tally.tried < (most or 60):
+    left = most or 60
+    while tally.tried < left:
         here, number = place / f"run-{number}", number + 1
         here.mkdir()
-        for _ in range(_EACH):
+        for _ in range(min(_EACH, left - tally.tried)):
             state = (here / "run" / "state.safetensors").exists()
             # Before its first state the same command begins a run again, as well as --resume goes on with it.
             begun = (here / "run" / "config.json").exists()
