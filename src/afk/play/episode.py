@@ -15,6 +15,7 @@ import numpy as np
 from afk.envs.core import Environment, EpisodeStats, TimeStep
 from afk.envs.qbabyai.environment import GridWorld
 from afk.envs.registry import shared_program, world_of
+from afk.play.informant import Informant
 from afk.play.macros import carry_out, read_macro
 from afk.play.rules import check_mode, write_rules
 from afk.play.seen import SeenMap
@@ -35,7 +36,13 @@ class Episode:
     """
 
     def __init__(
-        self, env: Environment[Any], state: Any, *, mode: str = "asking", macros: bool = False
+        self,
+        env: Environment[Any],
+        state: Any,
+        *,
+        mode: str = "asking",
+        macros: bool = False,
+        informant: Informant | None = None,
     ) -> None:
         """Begin an episode.
 
@@ -44,9 +51,11 @@ class Episode:
             state: the first state of a level.
             mode: ``no-questions``, ``asking``, or ``all-told``: the answers to Q_t are told at the start.
             macros: whether lines are macros where the world has them, rather than single actions.
+            informant: who answers questions; the environment itself if None.
         """
         self._env, self._text, self._may_ask = env, world_of(env).text, check_mode(mode) == "asking"
         self._map = _open_map(env) if macros and isinstance(env, GridWorld) else None
+        self._informant = informant
         self.rules = write_rules(env, mode=mode, macros=self._map is not None)
         self.invalid, self.reward = 0, 0.0
         self._last: TimeStep | None = None
@@ -104,18 +113,22 @@ class Episode:
             return self._ended()
         if not self._may_ask:
             return self.reject(_NO_QUESTIONS)
-        address = "" if question.lower().startswith("ask ") else self._text.address
+        told = None
+        if self._informant is not None:
+            told = self._informant.ask(self._state, self._plainly(question))
         try:
-            action = self._text.read(self._env, f"{address}{question}")
+            action = self._read_question(question if told is None else told.query)
         except ValueError as error:
             return self.reject(str(error))
-        if not self._text.is_query(self._env, action):
-            return self.reject("that is no question: do it")
         good = int(self.stats.good)
         response = self._step(action)
+        if told is not None and told.text is not None:
+            before, _, after = self.observation.rpartition(response)
+            self.observation = f"{before}{told.text}{after}"
+        in_vain = _IN_VAIN.search(response) or (told is not None and told.in_vain)
         repeated = action.tobytes() in self._asked
         self._asked.add(action.tobytes())
-        label = "unanswered" if _IN_VAIN.search(response) else "repeated" if repeated else "answered"
+        label = "unanswered" if in_vain else "repeated" if repeated else "answered"
         self.labels.append("good" if int(self.stats.good) > good else label)
         return self._ended()
 
@@ -126,6 +139,22 @@ class Episode:
             self._step(np.array(self._text.idle, np.int32))
             self.observation = f"Invalid: {why.rstrip('.')}.\n{self.observation}"
         return self._ended()
+
+    def _read_question(self, line: str) -> np.ndarray:
+        """The query that a line says; a ValueError if it is none."""
+        address = "" if line.lower().startswith("ask ") else self._text.address
+        action = self._text.read(self._env, f"{address}{line}")
+        if not self._text.is_query(self._env, action):
+            raise ValueError("that is no question: do it")
+        return action
+
+    def _plainly(self, question: str) -> str:
+        """A question as ``where blue ball`` if it is a query, otherwise as it is."""
+        try:
+            said = self._text.say(self._env, self._read_question(question))
+        except ValueError:
+            return question
+        return said.removeprefix(self._text.address.lower() or "ask ").strip('"')
 
     def _read_action(self, line: str) -> np.ndarray:
         """The action that a line says; a ValueError if it is none, or a question."""

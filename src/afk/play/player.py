@@ -6,10 +6,10 @@ import jax
 
 from afk.envs.core import Environment
 from afk.envs.registry import make
+from afk.knowledge.catalogue import find_source
 from afk.play.episode import Episode
+from afk.play.informant import Informant
 from afk.training.evaluate import draw_level
-
-SOURCES = ("oracle",)
 
 
 class Player:
@@ -36,14 +36,14 @@ class Player:
             task: a task's name or letters.
             seed: what levels are drawn with; the same number gives the same levels.
             level: which of them is played.
-            source: who answers.
+            source: who answers: oracle, sql, documents, openai:MODEL or human; see `afk sources`.
             mode: no-questions, asking, or all-told: all that is worth asking is told at the start.
             macros: whether actions of Q-BabyAI are macros such as `go to the grey ball`.
         """
-        if source not in SOURCES:
-            raise ValueError(f"unknown source {source!r}; it is one of {', '.join(SOURCES)}")
-        env = make(task)
-        self._episode = Episode(env, first_state(env, seed=seed, level=level), mode=mode, macros=macros)
+        teller, env = find_source(source), make(task)
+        state = first_state(env, seed=seed, level=level)
+        informant = Informant(teller, env, state, seed=seed + level)
+        self._episode = Episode(env, state, mode=mode, macros=macros, informant=informant)
         return f"{self._episode.rules}\n\n{self._episode.observation}"
 
     def act(self, action: str) -> str:
