@@ -217,7 +217,8 @@ def test_a_task_that_is_named_twice_has_two_shares() -> None:
     limits = np.array([find_task(name).max_steps for name in names])
     pool = draw_pool(make(*names), KEY, 6)
     np.testing.assert_array_equal(pool.states.level.max_steps, np.tile(limits, 2))
-    played = Episodes(np.array([1, 1, 0, 1, 0, 0], bool), *[np.ones(6, int)] * 5)
+    ones = np.ones(6, int)
+    played = Episodes(np.array([1, 1, 0, 1, 0, 0], bool), ones, ones, ones, ones, ones)
     shares = summarise_by_task(played, names)
     assert {name: (share["episodes"], share["success"]) for name, share in shares.items()} == {
         "qbabyai/danger": (4, 0.5),

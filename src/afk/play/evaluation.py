@@ -198,8 +198,10 @@ def _play_all(
 
 def summarise_results(settings: Settings, results: list[dict[str, Any]]) -> dict[str, Any]:
     """The measures of our agents, each a mean over levels, and what a model costs."""
-    fields = [np.array([result[name] for result in results]) for name in _FIELDS]
-    measures = summarise([Episodes(*fields)])
+    success, steps, reward, queries, good, wanted = (
+        np.array([result[name] for result in results]) for name in _FIELDS
+    )
+    measures = summarise([Episodes(success, steps, reward, queries, good, wanted)])
     for name in ("prompt_tokens", "completion_tokens", "requests", "invalid", "seconds"):
         measures[name] = float(np.mean([result[name] for result in results]))
     endings = [result["ending"] for result in results]
