@@ -65,7 +65,13 @@ def evaluate(
     from afk.training.pretrained import own_task
 
     task = own_task(agent) if task is None else task_named(task)
+    asking = read_asking(source, price, question_budget, lies, silence)
     if agent.startswith(MODEL):
+        if asking != read_asking("oracle", None, None, None, None):
+            raise ValueError(
+                "a language model is evaluated with the oracle: leave out --source, --price, "
+                "--question-budget, --lies and --silence (afk.play.Player takes other sources)"
+            )
         from afk.play.client import Endpoint
         from afk.play.evaluation import Settings, evaluate_model
 
@@ -95,7 +101,7 @@ def evaluate(
         episodes=episodes,
         seed=seed,
         any_task=any_task,
-        asking=read_asking(source, price, question_budget, lies, silence),
+        asking=asking,
     )
     chunks = track(chunks, f"{agent} on {task}", console=Console(stderr=True), transient=True, total=None)
     _print(summary | summarise(chunks), as_json=as_json)
