@@ -162,3 +162,13 @@ def test_ten_people_were_served_soon_and_the_document_says_so() -> None:
         f"from {low:.1f} to {high:.1f} in three rounds",
     ):
         assert said in page
+
+
+def test_memory_is_given_back_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[int] = []
+    monkeypatch.setattr("afk.view.library.give_back", lambda: given.append(1))
+    monkeypatch.setattr("afk.view.library.trace_policy", lambda play, policy, **where: (policy, where))
+    shelf = Library()
+    for level in range(64):
+        shelf.record(Source(GRID, "expert", 0, level))
+    assert len(given) == 4

@@ -5,6 +5,7 @@ Requests name agents by what is listed here, and no path is ever made of a name 
 
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
+from itertools import count
 from pathlib import Path
 from threading import Lock
 from typing import Any, Generic, TypeVar
@@ -23,10 +24,12 @@ from afk.training.evaluate import POLICIES
 from afk.training.pretrained import PRETRAINED, SHOWN, TrainedAgent, find_agent, load_agent, play_on
 from afk.training.pretrained import pretrained_tasks as list_pretrained
 from afk.view.episode import Source, describe_trace
+from afk.view.memory import give_back
 
 LEVELS = 100  # of each seed
 # With an agent its compiled programs go, and with them those of the others: they are still on the disk.
 _KEPT_EPISODES, _KEPT_AGENTS = 64, 16
+_TRIM_EVERY = 16  # episodes, between two times that memory is given back
 Value = TypeVar("Value")
 
 
@@ -72,6 +75,7 @@ class Library:
         """
         self._runs, self._chosen = runs, chosen
         self._episodes: Kept[tuple[Play, Trace]] = Kept(_KEPT_EPISODES)
+        self._played = count(1)
         self._agents: Kept[TrainedAgent] = Kept(_KEPT_AGENTS, forget=jax.clear_caches)
         if chosen is not None and not _checkpoints_at(chosen):
             raise ValueError(
@@ -122,6 +126,8 @@ class Library:
         return describe_trace(source, *self.record(source))
 
     def _play(self, source: Source) -> tuple[Play, Trace]:
+        if next(self._played) % _TRIM_EVERY == 0:
+            give_back()
         where = {"seed": source.seed, "level": source.level}
         if source.agent in POLICIES:
             play = play_by_plan(source.task)
