@@ -37,8 +37,8 @@ class FactTable(eqx.Module):
 
 
 def matches(keys: jax.Array, query: jax.Array) -> jax.Array:
-    """Which of the (facts, 3) keys fit a (3,) query: (facts,) bool."""
-    return ((keys == query) | (keys == ANY)).all(-1)
+    """Which of the (facts, 3) keys fit a (3,) query: (facts,) bool; one that is `UNUSED` fits none."""
+    return ((keys == query) | (keys == ANY)).all(-1) & (keys[..., 0] != UNUSED)
 
 
 def available(facts: FactTable, on_the_spot: jax.Array) -> FactTable:

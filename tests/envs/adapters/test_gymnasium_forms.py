@@ -86,7 +86,7 @@ def test_a_line_that_cannot_be_read_takes_a_step_and_says_so() -> None:
     after, *_ = env.step("fly away")
     assert after["text"] == (
         "cannot read 'fly away'; write left, right, forward, pick up, drop, toggle, done, or a question such "
-        f"as `where red ball`\n{before['text']}"
+        f"as `where kitchen`\n{before['text']}"
     )
     assert int(env.state.step) == 1
     assert env.step("wait")[0]["text"] == before["text"]
