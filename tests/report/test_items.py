@@ -13,7 +13,7 @@ from afk.report.estimates import Estimate
 from afk.report.figures import draw_curves
 from afk.report.items import ITEMS
 from afk.report.tables import Cell, Published, Table
-from afk.studies.plan import GRID_TASKS
+from afk.studies.plan import GRID_TASKS, RELEASED_TASKS
 from afk.studies.record import keep_record, short_name, write_record
 
 from .made_records import RESULTS, make_run
@@ -238,4 +238,5 @@ def test_pretrained_agents_stand_beside_the_papers(folder: Path) -> None:
     cell, found = number(table, "S", "success"), record["qbabyai/danger"]
     assert cell.estimate and cell.estimate.mean == pytest.approx(100 * found["success"])
     assert cell.estimate.interval == pytest.approx([100 * end for end in found["success_interval"]])
-    assert cell.paper == Published(100.0, 0.0) and len(table.rows) == len(record)
+    ours = [task for task in record if task not in RELEASED_TASKS]
+    assert cell.paper == Published(100.0, 0.0) and len(table.rows) == len(ours) == 19

@@ -215,11 +215,12 @@ def test_broken_runs_are_refused_and_left_alone(
 
 def test_the_pace_falls_at_the_end() -> None:
     config = replace(TINY, settings=replace(TINY.settings, bonus_until=0.5, anneal_after=0.0))
-    bonuses, *annealed = zip(
+    bonuses, *annealed, prices = zip(
         *(map(float, schedules_of(config, updates)) for updates in range(7)), strict=True
     )
     assert bonuses == pytest.approx([0.1, 0.1, 0.1, 0.1, 0.2 / 3, 0.1 / 3, 0], abs=1e-6)
-    for name, values in zip(Schedules._fields[1:], annealed, strict=True):
+    assert set(prices) == {1.0}, "a question costs what it costs unless a configuration says from when on"
+    for name, values in zip(Schedules._fields[1:-1], annealed, strict=True):
         first = getattr(config.settings, name)
         expected = [first * left / 6 for left in range(6, -1, -1)]
         assert first and values == pytest.approx(expected, abs=1e-9)
