@@ -101,6 +101,20 @@ def test_where_there_is_danger_any_safe_cell_is_as_likely() -> None:
     assert found.mean() == pytest.approx(expected.mean(), rel=0.05)
 
 
+def test_starts_are_often_at_a_lock_even_where_there_is_danger() -> None:
+    """What one can ask at a lock only is asked there; any safe cell alone would be there too rarely."""
+    before, after = varied(random_start, "qbabyai/danger+open-door")
+    locked = before.grid >> 3 == cells.LOCKED_DOOR
+    y, x = np.array([np.argwhere(each)[0] for each in locked]).T
+
+    def is_at_lock(state: State) -> np.ndarray:
+        return (np.abs(state.position[:, 0] - x) + np.abs(state.position[:, 1] - y)) <= 2
+
+    closed = ~np.asarray(after.unlocked)
+    assert is_at_lock(after)[closed].mean() > 0.18
+    assert is_at_lock(after)[~closed].mean() < 0.13
+
+
 def test_a_fraction_of_the_levels_starts_at_random() -> None:
     before, after = varied(random_start, "qbabyai/danger", 0.25)
     assert 0.15 < has_moved(before, after).mean() < 0.3

@@ -41,9 +41,10 @@ def random_start(state: State, key: jax.Array) -> State:
     state = _choose(opens, _open_locks(state), _choose(is_helped, _hold(state, _fitting_key(state)), state))
     aim = _choose(at_lock | is_helped, _locks(state), state.grid == _fitting_key(state))
     aim = _choose(_locks(state).any(), aim, state.grid == state.level.target)
-    return replace(
-        state, position=_draw_place(state, aim, place_key), direction=jax.random.randint(turn_key, (), 0, 4)
-    )
+    # Near the target or a key the danger need not be known: where there is some, any safe cell is as likely.
+    is_near = (state.level.danger < 0) | (aim & _locks(state)).any()
+    place = _draw_place(state, aim, place_key, is_near=is_near)
+    return replace(state, position=place, direction=jax.random.randint(turn_key, (), 0, 4))
 
 
 def hold_wrong_key(state: State, key: jax.Array) -> State:
@@ -81,8 +82,8 @@ def hints(env: Environment[Any], state: State) -> jax.Array:
     return jax.vmap(answer)(state.level.good_queries)
 
 
-def _draw_place(state: State, aim: jax.Array, key: jax.Array) -> jax.Array:
-    """A safe cell near a (height, width) mask, (2,) int32 x and y; how near is drawn, too."""
+def _draw_place(state: State, aim: jax.Array, key: jax.Array, *, is_near: jax.Array) -> jax.Array:
+    """A safe cell, (2,) int32 x and y: if `is_near`, near a (height, width) mask; how near is drawn, too."""
     reach_key, cell_key = jax.random.split(key)
     kind = cells.kind_of(state.grid)
     is_danger = state.grid == cells.cell(cells.TILE, state.level.danger.astype(jnp.uint8))
@@ -95,9 +96,7 @@ def _draw_place(state: State, aim: jax.Array, key: jax.Array) -> jax.Array:
         return reached | (spread(reached) & walkable), distance + ~reached
 
     _, distance = jax.lax.fori_loop(0, _FAR, walk, (aim, jnp.zeros(aim.shape, jnp.int32)))
-    reach = 2.0 ** jax.random.uniform(reach_key, maxval=5.0)
-    # Near the goal the danger need not be known: where there is some, any safe cell is as likely.
-    reach = jnp.where(state.level.danger >= 0, jnp.inf, reach)
+    reach = jnp.where(is_near, 2.0 ** jax.random.uniform(reach_key, maxval=5.0), jnp.inf)
     score = jax.random.gumbel(cell_key, aim.shape) - distance / reach
     y, x = jnp.divmod(jnp.argmax(jnp.where(free, score, -jnp.inf)), aim.shape[1])
     return jnp.stack([x, y]).astype(jnp.int32)
