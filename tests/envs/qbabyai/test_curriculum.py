@@ -151,7 +151,8 @@ def test_only_who_faces_a_lock_with_empty_hands_gets_a_wrong_key() -> None:
 
 def test_tiles_that_mean_nothing_lie_on_free_cells_where_there_is_no_danger() -> None:
     before, after = varied(add_distractors, "qbabyai/object-in-box+go-to-favorite")
-    changed = before.grid != after.grid
+    was_door = before.grid >> 3 == cells.OPEN_DOOR
+    changed = (before.grid != after.grid) & ~was_door
     assert (before.grid[changed] == cells.EMPTY).all()
     assert set(np.unique(after.grid[changed])) == {cells.TILE * 8 + colour for colour in TILE_COLOURS}
     covered = changed.sum((1, 2)) / (before.grid == cells.EMPTY).sum((1, 2))
@@ -159,6 +160,27 @@ def test_tiles_that_mean_nothing_lie_on_free_cells_where_there_is_no_danger() ->
     assert jax.tree.all(jax.tree.map(np.array_equal, before, replace(after, grid=before.grid)))
     before, after = varied(add_distractors, "qbabyai/object-in-box+danger")
     assert jax.tree.all(jax.tree.map(np.array_equal, before, after))
+
+
+def test_open_doors_are_closed_in_part_where_there_is_no_danger() -> None:
+    before, after = varied(add_distractors, "qbabyai/object-in-box+go-to-favorite")
+    was_open = before.grid >> 3 == cells.OPEN_DOOR
+    is_shut = was_open & (after.grid >> 3 == cells.CLOSED_DOOR)
+    assert (before.grid[is_shut] & 7 == after.grid[is_shut] & 7).all(), "its colour is the same"
+    assert (before.grid[was_open & ~is_shut] == after.grid[was_open & ~is_shut]).all()
+    share = is_shut.sum((1, 2)) / was_open.sum((1, 2))
+    assert share.min() < 0.1 and share.max() > 0.9 and 0.4 < share.mean() < 0.6
+    before, after = varied(add_distractors, "qbabyai/danger+go-to-favorite")
+    assert jax.tree.all(jax.tree.map(np.array_equal, before, after))
+
+
+def test_the_door_that_the_agent_stands_in_stays_open() -> None:
+    before, _ = varied(add_distractors, "qbabyai/object-in-box+go-to-favorite")
+    y, x = np.array([np.argwhere(grid >> 3 == cells.OPEN_DOOR)[0] for grid in before.grid]).T
+    standing = replace(before, position=np.stack([x, y], 1).astype(before.position.dtype))
+    after = vary_fraction(add_distractors, standing, jax.random.key(6), 1.0)
+    here = np.arange(LEVELS), y, x
+    assert (np.asarray(after.grid)[here] == before.grid[here]).all()
 
 
 def test_the_curriculum_of_the_world_is_this_one() -> None:

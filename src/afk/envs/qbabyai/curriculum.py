@@ -2,7 +2,7 @@
 
 A level that pays only at its end is hardly ever solved by chance from where it starts. Training may start a
 fraction of its episodes at a random reachable state of the same level (start-state curriculum), with a wrong
-key in hand, with distractors on the floor, or with some answers known (privileged hints). Evaluation never
+key in hand, with distractors, or with some answers known (privileged hints). Evaluation never
 does.
 """
 
@@ -58,16 +58,22 @@ def hold_wrong_key(state: State, key: jax.Array) -> State:
 
 
 def add_distractors(state: State, key: jax.Array) -> State:
-    """The same level with tiles strewn over free cells, if it has no danger: they mean nothing there.
+    """The same level with tiles strewn over free cells and open doors closed, if it has no danger.
 
-    One can walk over them, only not put anything down. An agent for which tiles come with danger only takes
-    them for the sign of a task, and does in a task with danger what it knows from such tasks alone.
+    Tiles mean nothing there: one can walk over them, only not put anything down. An agent for which tiles
+    come with danger only takes them for the sign of a task, and does in a task with danger what it knows from
+    such tasks alone; likewise one that never met a closed door. What is underfoot stays as it is.
     """
-    part_key, tile_key, colour_key = jax.random.split(key, 3)
+    part_key, tile_key, colour_key, shut_key, door_key = jax.random.split(key, 5)
     part = jax.random.uniform(part_key, maxval=_MOST_TILES)
     colour = jnp.asarray(TILE_COLOURS, jnp.uint8)[jax.random.randint(colour_key, state.grid.shape, 0, 2)]
     is_tile = jax.random.bernoulli(tile_key, part, state.grid.shape) & (state.grid == cells.EMPTY)
     strewn = jnp.where(is_tile, cells.cell(cells.TILE, colour), state.grid)
+    rows, columns = jnp.indices(state.grid.shape)
+    is_here = (columns == state.position[0]) & (rows == state.position[1])
+    shut = jax.random.bernoulli(door_key, jax.random.uniform(shut_key), state.grid.shape) & ~is_here
+    is_shut = shut & (cells.kind_of(state.grid) == cells.OPEN_DOOR)
+    strewn = jnp.where(is_shut, cells.cell(cells.CLOSED_DOOR, cells.colour_of(state.grid)), strewn)
     return replace(state, grid=jnp.where(state.level.danger < 0, strewn, state.grid))
 
 
