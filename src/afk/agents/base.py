@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import equinox as eqx
 import jax
@@ -112,6 +112,15 @@ class Agent(eqx.Module):
     @abstractmethod
     def choose(self, output: Any, key: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Draw actions: (..., components) int32, and their log-probabilities: (...,) float32."""
+
+    def with_sources(self, sources: int) -> Self:
+        """This agent where there are so many sources with traits, none for the paper's oracle.
+
+        An agent that was trained with the oracle asks each of them as it asked the oracle, and knows nothing
+        of their terms yet; so training may begin with it. One that has no room for them stays what it is.
+        """
+        del sources
+        return self
 
     def evaluate_actions(self, output: Any, action: jax.Array, *, pays_for_asking: bool) -> ActionEvaluation:
         """How likely (..., components) actions are, and how open the choice was.

@@ -1,6 +1,6 @@
 """The agent for Q-BabyAI (paper, section 3 and appendix B.1): from what is seen and read to five heads."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import equinox as eqx
 import jax
@@ -20,7 +20,7 @@ from afk.agents.networks.encoders import (
     words_of,
 )
 from afk.agents.networks.fusion import FilmBlock, Recurrence
-from afk.agents.networks.heads import Perceptron, Pointer, entropy, log_probability
+from afk.agents.networks.heads import Perceptron, Pointer, entropy, log_probability, split_choice
 from afk.agents.reading import Reading
 from afk.agents.variants import Variant
 from afk.envs.qbabyai.world.cells import ACT, ASK
@@ -102,7 +102,7 @@ class GridAgent(Agent):
     ) -> tuple[jax.Array, Decision]:
         """See `Agent`; the memory is (n, 2, width), and what is seen (steps, n, 7, 7, 4) uint8.
 
-        Where sources have traits the terms, (steps, n, sources, 2) float32, are seen beside it.
+        Where sources have traits the terms, (steps, n, sources, 3) float32, are seen beside it.
         """
         steps, count = starts.shape
         seen, reading = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (seen, reading))
@@ -118,6 +118,18 @@ class GridAgent(Agent):
         state, h_x = self.recurrence.remember(state, projected, starts)
         decision = self._decide(h_x.reshape(steps * count, -1), h_w, reading)
         return state, jax.tree.map(lambda leaf: leaf.reshape(steps, count, *leaf.shape[1:]), decision)
+
+    def with_sources(self, sources: int) -> Self:
+        """See `Agent`."""
+        if not sources or self.terms is not None or self.switch is None:
+            return self
+        terms, switch = TermsEncoder.blind(sources, self.size.width), split_choice(self.switch, ASK, sources)
+        return eqx.tree_at(
+            lambda agent: (agent.terms, agent.switch),
+            self,
+            (terms, switch),
+            is_leaf=lambda leaf: leaf is None,
+        )
 
     def choose(self, output: Decision, key: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Draw ``<switch, physical, func, adj, noun>``, (..., 5) int32; see `Agent`."""

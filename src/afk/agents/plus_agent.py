@@ -4,6 +4,8 @@ What is in a cell is embedded as the words that name it, beside symbols of its o
 notes that name what is in it; and the words of a question are chosen one after the other.
 """
 
+from typing import Self
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -26,7 +28,7 @@ from afk.agents.networks.encoders import (
     words_of,
 )
 from afk.agents.networks.fusion import FilmBlock, Recurrence
-from afk.agents.networks.heads import Perceptron
+from afk.agents.networks.heads import Perceptron, split_choice
 from afk.agents.networks.ops import align, look_up, weigh_rows
 from afk.agents.networks.query_heads import Heard, Pick, QueryHeads
 from afk.agents.reading import Reading
@@ -183,6 +185,18 @@ class PlusAgent(Agent):
             value=self.critic(h_x)[:, 0],
         )
         return state, jax.tree.map(lambda leaf: leaf.reshape(steps, count, *leaf.shape[1:]), output)
+
+    def with_sources(self, sources: int) -> Self:
+        """See `Agent`."""
+        if not sources or self.terms is not None:
+            return self
+        terms, switch = TermsEncoder.blind(sources, self.size.width), split_choice(self.switch, ASK, sources)
+        return eqx.tree_at(
+            lambda agent: (agent.terms, agent.switch),
+            self,
+            (terms, switch),
+            is_leaf=lambda leaf: leaf is None,
+        )
 
     def choose(self, output: PolicyOutput, key: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Draw ``<switch, physical, func, adj, noun>``, (..., 5) int32; see `Agent`."""

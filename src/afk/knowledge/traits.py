@@ -22,6 +22,7 @@ RANGES = ("price", "silence", "lies")
 _PRICE = RANGES.index("price")
 _NO_LIMIT = 2**30  # questions; no episode has as many steps
 _BITS = np.float32(2**24)  # of a draw; probabilities are compared with numbers below
+_STEEPEST = 10.0  # power that prices are spread by
 MISLED, ACTED_ON = 1, 2  # of a wanted fact: see `Dealings.beliefs`
 
 
@@ -38,6 +39,8 @@ class SourceSpec:
             anew otherwise.
         is_stale: whether it tells what was true at the start.
         shows_price: whether the agent sees the price before it asks; it sees what it has paid in any case.
+        price_power: prices are spread as this power of what is uniform: above 1 low ones are more frequent,
+            among which it is hard to tell whether an answer is worth them.
     """
 
     price: tuple[float, float] = (0.0, 0.0)
@@ -47,6 +50,7 @@ class SourceSpec:
     is_persistent: bool = True
     is_stale: bool = False
     shows_price: bool = True
+    price_power: float = 1.0
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -58,6 +62,8 @@ class SourceSpec:
                 raise ValueError(f"{name} of a source is from 0 to 1, a number or two in order, not {pair!r}")
             object.__setattr__(self, name, (float(pair[0]), float(pair[1])))
         check_counts(self, "budget", least=0)
+        if not 0 < self.price_power <= _STEEPEST:
+            raise ValueError(f"price_power of a source is above 0, up to {_STEEPEST}, not {self.price_power}")
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON."""
@@ -152,9 +158,11 @@ def draw_dealings(specs: Sequence[SourceSpec], key: jax.Array, *, wanted: int, f
     low, high = np.array([[getattr(spec, name) for name in RANGES] for spec in specs], np.float32).transpose(
         2, 0, 1
     )
+    powers = np.ones_like(low)
+    powers[:, _PRICE] = [spec.price_power for spec in specs]
     zero = jnp.int32(0)
     return Dealings(
-        character=low + (high - low) * jax.random.uniform(character_key, low.shape),
+        character=low + (high - low) * jax.random.uniform(character_key, low.shape) ** powers,
         key=jax.random.key_data(answers_key),
         answered=jnp.zeros(len(specs), jnp.int32),
         refusals=zero,
@@ -264,9 +272,13 @@ def settle(
 
 
 def terms_of(specs: Sequence[SourceSpec], dealings: Dealings) -> jax.Array:
-    """What an agent sees of its dealings: (sources, 2) float32, the price shown and what was paid so far."""
+    """What an agent sees of its dealings: (sources, 3) float32.
+
+    They are the price that is shown, what was paid so far, and how many questions were answered. An answer
+    that was heard before makes no new note, so that their number alone tells that it was given again.
+    """
     shows = np.array([spec.shows_price for spec in specs])
-    return jnp.stack([dealings.character[:, _PRICE] * shows, dealings.paid], -1)
+    return jnp.stack([dealings.character[:, _PRICE] * shows, dealings.paid, dealings.answered], -1)
 
 
 def stats_of(dealings: Dealings) -> DealingStats:

@@ -3,6 +3,8 @@
 Modules here work on batches: (n, ...) arrays.
 """
 
+import math
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -22,6 +24,8 @@ SYMBOLS = 32  # of them all, and some to spare
 
 _TERMS = 1  # what of a network's key its view of terms is drawn with
 _TERMS_SCALE = 4.0  # terms are small numbers, what they are added to has unit variance
+_TERMS_READ = 5  # numbers that are read of each source
+_FINEST = 50.0  # prices from the inverse of this on are told apart by their logarithm
 
 
 class Linear(eqx.Module):
@@ -40,7 +44,10 @@ class Linear(eqx.Module):
 
 
 class TermsEncoder(eqx.Module):
-    """What sources cost, as an agent sees it: the price that each shows, and what it was paid so far."""
+    """What sources cost, as an agent sees it; see `afk.knowledge.traits.terms_of`.
+
+    Prices are read as they are and by their logarithm: half a success and a fiftieth of it both matter.
+    """
 
     linear: Linear
 
@@ -50,11 +57,20 @@ class TermsEncoder(eqx.Module):
         if not sources:
             return None
         key = jax.random.fold_in(key, _TERMS)
-        return TermsEncoder(Linear(2 * sources, width, key=key, scale=_TERMS_SCALE))
+        return TermsEncoder(Linear(_TERMS_READ * sources, width, key=key, scale=_TERMS_SCALE))
+
+    @staticmethod
+    def blind(sources: int, width: int) -> "TermsEncoder":
+        """One for so many sources that sees nothing yet."""
+        shape = jax.eval_shape(lambda: TermsEncoder.make(sources, width, key=jax.random.key(0)))
+        return jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shape)
 
     def __call__(self, terms: jax.Array) -> jax.Array:
-        """From (n, sources, 2) float32 to (n, width)."""
-        return self.linear(terms.reshape(len(terms), -1).astype(self.linear.weight.dtype))
+        """From (n, sources, 3) float32 to (n, width)."""
+        paid, answered = terms[..., :2], terms[..., 2:]
+        read = [paid, jnp.log1p(_FINEST * paid) / math.log1p(_FINEST), jnp.log1p(answered)]
+        features = jnp.concatenate(read, -1).reshape(len(terms), -1)
+        return self.linear(features.astype(self.linear.weight.dtype))
 
 
 def normalise(x: jax.Array) -> jax.Array:

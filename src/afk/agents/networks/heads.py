@@ -5,6 +5,7 @@ import math
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from afk.agents.networks.encoders import Linear
 
@@ -31,6 +32,16 @@ class Perceptron(eqx.Module):
         for layer in self.layers[:-1]:
             x = jax.nn.relu(layer(x))
         return self.layers[-1](x).astype(jnp.float32)
+
+
+def split_choice(head: Perceptron, choice: int, ways: int) -> Perceptron:
+    """The same head with some ways, each as likely, in the place of its last choice of a number."""
+    last = head.layers[-1]
+    columns = np.array([*range(choice), *[choice] * ways])
+    bias = last.bias[columns] - jnp.where(columns == choice, math.log(ways), 0.0)
+    return eqx.tree_at(
+        lambda each: (each.layers[-1].weight, each.layers[-1].bias), head, (last.weight[:, columns], bias)
+    )
 
 
 class Pointer(eqx.Module):

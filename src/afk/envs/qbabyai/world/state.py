@@ -85,8 +85,8 @@ class Observation(eqx.Module):
         mission: (20,) uint8, the instruction as tokens.
         response: (12,) uint8, the answer as tokens, all padding when nothing was asked; (14,) where answers
             say whose they are.
-        terms: (sources, 2) float32, the price that each source shows and what it was paid so far; None where
-            there is the paper's oracle alone.
+        terms: (sources, 3) float32, the price that each source shows, what it was paid so far, and how often
+            it answered; None where there is the paper's oracle alone.
     """
 
     image: jax.Array
