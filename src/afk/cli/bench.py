@@ -97,6 +97,50 @@ def bench_train(
     )
 
 
+@app.command(name="start")
+@with_imports
+def bench_start(
+    what: Annotated[
+        list[str] | None,
+        typer.Option("--what", help="watch, view, eval, demo or train; may be given again."),
+    ] = None,
+    preset: Annotated[str | None, typer.Option(help="Settings of training; otherwise by the device.")] = None,
+    before: Annotated[
+        Path | None, typer.Option(help="The src folder of another version, measured in turn.")
+    ] = None,
+    rounds: Annotated[int, typer.Option(min=0, max=100, help="How often each is measured warm.")] = 1,
+    as_json: JsonOption = False,
+) -> None:
+    """How long one waits for the first line, with nothing compiled and with all that can be kept."""
+    from afk.bench import start
+
+    names = what or [*start.ERRANDS]
+    if unknown := [name for name in names if name not in start.ERRANDS]:
+        raise ValueError(f"--what is one of {', '.join(start.ERRANDS)}, not {unknown[0]}")
+    if before is not None and not (before / "afk" / "__main__.py").is_file():
+        raise ValueError(f"--before is the src folder of a version of afk, which {before} is not")
+    record = start.bench_start(
+        names,
+        preset=preset,
+        before=before,
+        rounds=rounds,
+        say=lambda line: print(line, file=sys.stderr),
+    )
+    if as_json:
+        print(json.dumps(record, indent=2))
+        return
+    columns = "code", "cache", "seconds", "CPU s", "programs", "tracing", "lowering", "compiling"
+    table = Table(Column("what", overflow="fold"), *columns)
+    for wait in record["waits"]:
+        figures = [wait[name] for name in ("seconds", "cpu_seconds")]
+        phases = [wait[f"{name}_seconds"] for name in ("tracing", "lowering", "compiling")]
+        row = (
+            [f"{each:.1f}" for each in figures] + [str(wait["programs"])] + [f"{each:.1f}" for each in phases]
+        )
+        table.add_row(wait["title"], wait["code"], wait["cache"], *row)
+    make_console().print(table, record["machine"])
+
+
 @app.command(name="all")
 @with_imports
 def bench_everything(
