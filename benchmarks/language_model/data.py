@@ -1,4 +1,4 @@
-"""Export episodes of the expert on all tasks, with macros, in as many processes as there are cores."""
+"""Export episodes of the expert on all tasks in all modes, with macros, in many processes."""
 
 import argparse
 import os
@@ -6,18 +6,23 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
-SEED = 1  # `afk eval` plays seed 0
+MODES = {"asking": 0.6, "all-told": 0.25, "no-questions": 0.15}  # shares of the episodes
+SEED = 1_000  # the first part's; `afk eval` plays seed 0
 
 
-def write(task: str, episodes: int, folder: str) -> str:
-    """Write the episodes of one task."""
+def write(task: str, part: int, episodes: int, folder: str) -> str:
+    """Write a part of the episodes of one task."""
     from afk.files import keep_compiled_programs
     from afk.play.export import Export, play_episodes, write_episodes
 
     keep_compiled_programs()
-    export = Export(task, episodes=episodes, seed=SEED, macros=True)
-    write_episodes(Path(folder) / f"{task.replace('/', '-')}.jsonl", export, list(play_episodes(export)))
-    return task
+    for number, (mode, share) in enumerate(MODES.items()):
+        seed = SEED + part * len(MODES) + number
+        count = max(1, round(share * episodes))
+        export = Export(task, episodes=count, seed=seed, mode=mode, macros=True)
+        path = Path(folder) / f"{task.replace('/', '-')}-{mode}-{part}.jsonl"
+        write_episodes(path, export, list(play_episodes(export)))
+    return f"{task}, part {part}"
 
 
 def main() -> None:
@@ -25,15 +30,23 @@ def main() -> None:
     from afk.envs.registry import WORLDS
 
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--episodes", type=int, default=500)
+    parser.add_argument("--episodes", type=int, default=1_000, help="of each task")
+    parser.add_argument("--parts", type=int, default=2, help="files of each task and mode")
     parser.add_argument("--out", required=True)
     parser.add_argument("--worlds", nargs="+", default=[*WORLDS], choices=[*WORLDS])
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
     tasks = [task.name for name in options.worlds for task in WORLDS[name].paper_tasks()]
-    with ProcessPoolExecutor(min(len(tasks), os.cpu_count() or 1), get_context("spawn")) as pool:
-        done = pool.map(write, tasks, [options.episodes] * len(tasks), [options.out] * len(tasks))
-        for task in done:
-            print(task, flush=True)
+    tasks.sort(key=lambda name: -name.count("+"))  # what takes longest first
+    jobs = [(task, part) for part in range(options.parts) for task in tasks]
+    os.environ["JAX_PLATFORMS"] = "cpu"
+    with ProcessPoolExecutor(min(len(jobs), options.processes), get_context("spawn")) as pool:
+        done = [
+            pool.submit(write, task, part, options.episodes // options.parts, options.out)
+            for task, part in jobs
+        ]
+        for each in done:
+            print(each.result(), flush=True)
 
 
 if __name__ == "__main__":

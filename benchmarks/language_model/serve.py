@@ -1,8 +1,5 @@
 """Serve the small model as Chat Completions on this machine."""
 
-# PyTorch and transformers are installed where this runs.
-# pyright: reportMissingImports=false
-
 import argparse
 import queue
 import threading
@@ -11,66 +8,73 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import torch
+import jax
+import numpy as np
+from decoder import LONGEST, bucket, load, reply
 from language import CONTEXT, END, PAD, REPLY, Words, encode, turns_of
-from transformers import LlamaForCausalLM
 
 from afk.play.expert import Move
 from afk.play.serving import make_server, say
 
-LONGEST = 40  # tokens of a reply
-MOST = 64  # requests that are answered together
+AT_ONCE = (1, 8, 32, 128)  # requests that are answered together: few shapes are compiled
 
 
 class SmallModel:
     """The model; requests that come while it is busy are answered together."""
 
-    def __init__(self, folder: Path, temperature: float) -> None:
-        self._device = "cuda" if torch.cuda.is_available() else "cpu"
-        self._words = Words.load(folder / "words.json")
-        self._model = LlamaForCausalLM.from_pretrained(folder, dtype=torch.bfloat16).to(self._device).eval()
-        self._drawn: dict[str, Any] = {"do_sample": False}
-        if temperature:
-            self._drawn = {"do_sample": True, "temperature": temperature}
+    def __init__(self, folder: Path, temperature: float = 0.0) -> None:
+        self._words, self._model = Words.load(folder / "words.json"), load(folder / "model.safetensors")
+        self._temperature, self._key = temperature, jax.random.key(0)
         self._waiting: queue.SimpleQueue[tuple[list[int], Future[list[int]]]] = queue.SimpleQueue()
         threading.Thread(target=self._work, daemon=True).start()
 
     def __call__(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> dict[str, Any]:
         """The next message: ``act`` or ``ask``, and a line."""
-        tokens, _ = encode(turns_of(messages), self._words)
-        reply: Future[list[int]] = Future()
-        self._waiting.put(([*tokens, REPLY][-(CONTEXT - LONGEST) :], reply))
-        tool, _, line = self._words.write(reply.result()).partition(" ")
-        return say(Move(tool if tool in ("act", "ask") else "act", line), tools)
+        answer: Future[list[int]] = Future()
+        self._waiting.put((prompt_of(messages, self._words), answer))
+        return say(read_said(answer.result(), self._words), tools)
+
+    def generate(self, rows: list[list[int]]) -> list[list[int]]:
+        """What the model says to each row of tokens, of any number of rows."""
+        most = AT_ONCE[-1]
+        said: list[list[int]] = []
+        for first in range(0, len(rows), most):
+            part = rows[first : first + most]
+            tokens = np.full((bucket(len(part), AT_ONCE), bucket(max(map(len, part)))), PAD, np.int32)
+            lengths = np.ones(len(tokens), np.int32)
+            for number, row in enumerate(part):
+                tokens[number, : len(row)], lengths[number] = row, len(row)
+            self._key, key = jax.random.split(self._key)
+            found = reply(self._model, tokens, lengths, key, temperature=self._temperature)
+            said += np.asarray(found)[: len(part)].tolist()
+        return said
 
     def _work(self) -> None:
         while True:
             requests = [self._waiting.get()]
-            while len(requests) < MOST and not self._waiting.empty():
+            while len(requests) < AT_ONCE[-1] and not self._waiting.empty():
                 requests.append(self._waiting.get())
             try:
-                replies = self._generate([tokens for tokens, _ in requests])
+                replies = self.generate([tokens for tokens, _ in requests])
             except Exception as error:
-                for _, reply in requests:
-                    reply.set_exception(ValueError(str(error)))
+                for _, answer in requests:
+                    answer.set_exception(ValueError(str(error)))
                 continue
-            for (_, reply), tokens in zip(requests, replies, strict=True):
-                reply.set_result(tokens)
+            for (_, answer), tokens in zip(requests, replies, strict=True):
+                answer.set_result(tokens)
 
-    @torch.no_grad()
-    def _generate(self, rows: list[list[int]]) -> list[list[int]]:
-        """What the model says to each row, which are padded on the left."""
-        width = max(map(len, rows))
-        inputs = torch.tensor([[PAD] * (width - len(row)) + row for row in rows], device=self._device)
-        output = self._model.generate(
-            inputs,
-            attention_mask=(inputs != PAD).long(),
-            max_new_tokens=LONGEST,
-            eos_token_id=END,
-            pad_token_id=PAD,
-            **self._drawn,
-        )
-        return output[:, width:].tolist()
+
+def prompt_of(messages: list[dict[str, Any]], words: Words) -> list[int]:
+    """A chat as tokens, up to where the model speaks."""
+    tokens, _ = encode(turns_of(messages), words, CONTEXT - LONGEST - 1)
+    return [*tokens, REPLY]
+
+
+def read_said(tokens: list[int], words: Words) -> Move:
+    """What was said as a move; what is neither ``act`` nor ``ask`` is taken for an action."""
+    tokens = tokens[: tokens.index(END)] if END in tokens else tokens
+    tool, _, line = words.write(tokens).partition(" ")
+    return Move(tool, line) if tool in ("act", "ask") else Move("act", f"{tool} {line}".strip())
 
 
 def main() -> None:
@@ -78,10 +82,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--port", type=int, default=8001)
+    parser.add_argument("--name", default="small")
     parser.add_argument("--temperature", type=float, default=0.0)
     options = parser.parse_args()
     model = SmallModel(options.model, options.temperature)
-    with make_server(model, options.port, model="small") as server:
+    with make_server(model, options.port, model=options.name) as server:
         print(f"the model is at http://{server.server_address[0]}:{server.server_port}/v1", flush=True)
         with suppress(KeyboardInterrupt):
             server.serve_forever()

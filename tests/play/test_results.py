@@ -12,8 +12,7 @@ from afk.play.leaderboard import find_gaps, make_leaderboard
 
 from ..command import Run
 
-ROOT = Path(__file__).parents[2]
-TRAINING = ROOT / "examples" / "training"
+TRAINING = Path(__file__).parents[2] / "examples" / "training"
 
 
 def test_exported_episodes_are_whole_chats(run: Run, tmp_path: Path) -> None:
@@ -97,14 +96,3 @@ def test_a_row_of_the_trainer_is_a_level() -> None:
 @pytest.mark.parametrize("path", sorted(TRAINING.glob("*.py")), ids=lambda path: path.stem)
 def test_an_example_is_short(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= 100
-
-
-def test_the_small_model_reads_an_episode() -> None:
-    language = runpy.run_path(str(ROOT / "benchmarks" / "language_model" / "language.py"))
-    (episode,) = play_episodes(Export("qbabyai/object-in-box", episodes=1, macros=True))
-    turns = language["turns_of"](episode["messages"])
-    words = language["Words"].of(text for _, text in turns)
-    tokens, mine = language["encode"](turns, words)
-    said = words.write(token for token, is_mine in zip(tokens, mine, strict=True) if is_mine)
-    assert said == " ".join(text for speaks, text in turns if speaks) and said.startswith("ask what is ")
-    assert words.read("zebra stripes") == [1, 1]
