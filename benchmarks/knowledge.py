@@ -1,44 +1,79 @@
 """Evaluates agents that were trained with sources, by the price of a question or by the rate of lies.
 
-    python benchmarks/knowledge.py runs/knowledge --out results/knowledge-sweeps.json
+    python benchmarks/knowledge.py runs/price runs/believe-2 --out results/knowledge-agents.json
 
-Agents with one source are swept over its price, those with several over how often all of them lie.
+Agents with one source are swept over its price. Those with several are swept over how often all of them lie, and
+over how often all but one do, which is another one in each level. All points have the same levels.
 """
 
 import argparse
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from afk.api import evaluate, load_agent
-from afk.envs.asking import Asking
-from afk.files import write_json
+import jax
+import jax.numpy as jnp
 
-PRICES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8)
-RATES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
+from afk.envs.level_pool import Pool, draw_pool, pool_of
+from afk.files import keep_compiled_programs, write_json
+from afk.knowledge.traits import RANGES
+from afk.training.build import play_of
+from afk.training.evaluate import fresh_keys, play_agents, summarise_by_task
+from afk.training.levels import stack
+from afk.training.pretrained import load_agent
+
+PRICES = (0.0, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.14, 0.18, 0.24, 0.3, 0.36, 0.42, 0.48, 0.54, 0.6, 0.8)
+RATES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
+_LEVELS = 0  # the seed that they are drawn with
 
 
 def main() -> None:
     """Play, and write a row for each agent, task and point."""
     parser = argparse.ArgumentParser(description="Agents with sources, by price or by rate of lies.")
-    parser.add_argument("runs", type=Path, help="the folder of runs")
-    parser.add_argument("--episodes", type=int, default=1000, help="fresh levels a point")
+    parser.add_argument("runs", type=Path, nargs="+", help="folders of runs")
+    parser.add_argument("--episodes", type=int, default=1000, help="fresh levels of each task a point")
     parser.add_argument("--out", type=Path, required=True, help="where to write the rows, as JSON")
     options = parser.parse_args()
+    keep_compiled_programs()
+    rows: list[dict[str, Any]] = []
+    for folder in options.runs:
+        rows += sweep(folder, options.episodes)
+        write_json(options.out, {"seed": _LEVELS, "rows": rows})
+
+
+def sweep(folder: Path, episodes: int) -> list[dict[str, Any]]:
+    """The rows of a run, whose seeds play side by side."""
+    agents = [load_agent(path) for path in sorted(folder.glob("last-*.safetensors"))]
+    config = agents[0].config
+    play, sources = play_of(config), len(config.sources)
+    levels_key, play_key = fresh_keys(_LEVELS)
+    levels = draw_pool(play.env, levels_key, episodes * len(config.tasks))
+    networks = stack([agent.network for agent in agents])
+    keys = jnp.stack([play_key] * len(agents))
     rows = []
-    for path in sorted(options.runs.glob("*/last-*.safetensors")):
-        agent = load_agent(path)
-        sources = agent.config.sources
-        name, points = ("price", PRICES) if len(sources) == 1 else ("lies", RATES)
-        for task in agent.config.tasks if sources else ():
-            for point in points:
-                swept = tuple(replace(source, **{name: (point, point)}) for source in sources)
-                found = evaluate(agent, task, episodes=options.episodes, asking=Asking(sources=swept))
-                rows.append(
-                    {"run": path.parent.name, "swept": name, "sources": len(sources), name: point, **found}
-                )
-                print(json.dumps(rows[-1]), flush=True)
-    write_json(options.out, {"rows": rows})
+    for swept in ("price",) if sources == 1 else ("lies", "lies of all but one"):
+        for point in PRICES if swept == "price" else RATES:
+            pool = with_terms(levels, play.env, swept, point)
+            played = play_agents(play, networks, stack([pool] * len(agents)), keys)
+            for number, agent in enumerate(agents):
+                own = jax.tree.map(lambda field, number=number: field[number], played)
+                for task, found in summarise_by_task(own, config.tasks).items():
+                    about = {"run": config.identity, "seed": agent.seed, "task": task, "sources": sources}
+                    rows.append(about | {"swept": swept, "at": point} | found)
+            print(json.dumps(rows[-1]), flush=True)
+    return rows
+
+
+def with_terms(levels: Pool[Any], env: Any, swept: str, point: float) -> Pool[Any]:
+    """The same levels with another price, or with other rates of lies."""
+    dealings = levels.states.dealings
+    name, _, but_one = swept.partition(" ")
+    column = dealings.character[:, :, RANGES.index(name)]
+    honest = jax.random.randint(jax.random.key(_LEVELS), (len(column), 1), 0, column.shape[1])
+    is_swept = jnp.arange(column.shape[1]) != honest if but_one else jnp.ones(column.shape, bool)
+    changed = dealings.character.at[:, :, RANGES.index(name)].set(jnp.where(is_swept, point, 0))
+    return pool_of(env, replace(levels.states, dealings=replace(dealings, character=changed)))
 
 
 if __name__ == "__main__":
