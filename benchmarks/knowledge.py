@@ -2,8 +2,8 @@
 
     python benchmarks/knowledge.py runs/price runs/believe-2 --out results/knowledge-agents.json
 
-Agents with one source are swept over its price. Those with several are swept over how often all of them lie, and
-over how often all but one do, which is another one in each level. All points have the same levels.
+Agents with one source are swept over its price. Those with several are swept over how often all of them lie,
+and over how often all but one do, which is another one in each level. All points have the same levels.
 """
 
 import argparse
