@@ -61,8 +61,8 @@ class Episode:
         self._last: TimeStep | None = None
         self.labels: list[str] = []
         self._asked: set[bytes] = set()
-        self._state, first = jax.device_get((state, _observe(env, state)))
-        self._show(first)
+        self._program, self._state = shared_program(env), state
+        self._show(jax.device_get(_observe(env, state)))
         if mode == "all-told":
             self.observation += f"\nYou are told: {'; '.join(_answers(env, state))}."
 
@@ -168,9 +168,9 @@ class Episode:
 
     def _step(self, action: np.ndarray) -> str:
         """Take a step; returns the answer, which is empty if nothing was asked."""
-        program = shared_program(self._env)
-        self._state, last = jax.device_get(_step(program, self._state, jnp.asarray(action)))
-        self._last = last
+        # The state stays where it is: of its many arrays only a few are looked at.
+        self._state, last = _step(self._program, self._state, action)
+        self._last = last = jax.device_get(last)
         self.reward += float(last.reward)
         self._show(last.observation)
         return self._env.vocabulary.decode(last.observation.response)
@@ -178,7 +178,7 @@ class Episode:
     def _show(self, observation: Any) -> None:
         """Put what is observed into words."""
         if self._map is None:
-            self.observation = self._text.describe(self._env, self._state, observation)
+            self.observation = self._text.describe(self._env, jax.device_get(self._state), observation)
             return
         self._map.look(observation, self._state)
         decode = self._env.vocabulary.decode

@@ -1,6 +1,7 @@
 """What a player of Q-BabyAI has seen of a level so far: a map that fills up, and how it is put into words."""
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -78,9 +79,9 @@ class SeenMap:
         self.looked[:: self.pitch, :: self.pitch] = True
 
     def look(self, observation: Observation, state: State) -> None:
-        """Add what an observation of a state, on the host, shows."""
+        """Add what an observation of a state shows."""
         mask = seen_cells(np.asarray(observation.image), state)
-        x, y = (int(each) for each in state.position)
+        x, y = np.asarray(state.position).tolist()
         mask[y, x] = True
         self.put(mask, np.asarray(state.grid), Pose((y, x), int(state.direction)), int(state.carrying))
 
@@ -93,36 +94,13 @@ class SeenMap:
         for cell in self.view_of(pose):
             self.looked[cell] = True
 
-    def view_of(self, pose: Pose) -> list[Cell]:
+    def view_of(self, pose: Pose) -> tuple[Cell, ...]:
         """The cells of the pose's own room, or of those that a door joins, that are in view from it."""
-        rooms = set(self.rooms_of(pose.cell))
-        forward = cells.DIRECTIONS[pose.direction]
-        right = np.array([-forward[1], forward[0]])
-        found = []
-        for row in range(VIEW):
-            for column in range(VIEW):
-                x, y = (AGENT_ROW - row) * forward + (column - AGENT_COLUMN) * right
-                cell = pose.cell[0] + int(y), pose.cell[1] + int(x)
-                if self.is_inside(cell) and rooms.intersection(self.rooms_of(cell)):
-                    found.append(cell)
-        return found
-
-    def is_inside(self, cell: Cell) -> bool:
-        """Whether there is such a cell."""
-        return 0 <= cell[0] < self.codes.shape[0] and 0 <= cell[1] < self.codes.shape[1]
+        return _view_of(self.rows, self.columns, self.pitch, pose)
 
     def rooms_of(self, cell: Cell) -> tuple[int, ...]:
         """The room that a cell is in; of a wall, the rooms on its sides."""
-        rows, columns = (
-            (at // self.pitch,) if at % self.pitch else (at // self.pitch - 1, at // self.pitch)
-            for at in cell
-        )
-        return tuple(
-            row * self.columns + column
-            for row in rows
-            for column in columns
-            if 0 <= row < self.rows and 0 <= column < self.columns
-        )
+        return _rooms_of(self.rows, self.columns, self.pitch, cell)
 
     def kind(self, cell: Cell) -> int:
         """The kind of a cell."""
@@ -185,3 +163,32 @@ class SeenMap:
         row, column = divmod(room, self.columns)
         y, x = row * self.pitch, column * self.pitch
         return bool(self.looked[y : y + self.pitch + 1, x : x + self.pitch + 1].all())
+
+
+@lru_cache(maxsize=2**15)
+def _view_of(rows: int, columns: int, pitch: int, pose: Pose) -> tuple[Cell, ...]:
+    """See `SeenMap.view_of`; worlds are few, and it is asked at every step."""
+    here = set(_rooms_of(rows, columns, pitch, pose.cell))
+    forward = cells.DIRECTIONS[pose.direction]
+    right = np.array([-forward[1], forward[0]])
+    found = []
+    for row in range(VIEW):
+        for column in range(VIEW):
+            x, y = (AGENT_ROW - row) * forward + (column - AGENT_COLUMN) * right
+            cell = pose.cell[0] + int(y), pose.cell[1] + int(x)
+            is_inside = 0 <= cell[0] <= rows * pitch and 0 <= cell[1] <= columns * pitch
+            if is_inside and here.intersection(_rooms_of(rows, columns, pitch, cell)):
+                found.append(cell)
+    return tuple(found)
+
+
+@lru_cache(maxsize=2**15)
+def _rooms_of(rows: int, columns: int, pitch: int, cell: Cell) -> tuple[int, ...]:
+    """See `SeenMap.rooms_of`."""
+    below, beside = ((at // pitch,) if at % pitch else (at // pitch - 1, at // pitch) for at in cell)
+    return tuple(
+        row * columns + column
+        for row in below
+        for column in beside
+        if 0 <= row < rows and 0 <= column < columns
+    )
