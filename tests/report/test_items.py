@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from afk.envs.registry import task_named
+from afk.knowledge.traits import SourceSpec
 from afk.report.archive import read_archive
-from afk.report.estimates import Estimate
+from afk.report.estimates import Estimate, over_seeds
 from afk.report.figures import draw_curves
 from afk.report.items import ITEMS
 from afk.report.tables import Cell, Published, Table
@@ -176,6 +177,37 @@ def test_a_run_that_several_rows_rest_on_is_told_once(folder: Path) -> None:
     assert [row.heads for row in ours.rows[2:4]] == [("CS", "C + S"), ("CSD", "C + S")]
     (note,) = [note for note in ours.notes if note.startswith("afk-plus: ")]
     assert note.startswith("afk-plus: preset fast with distractor_fraction 0.5 on C + S, steps a seed ")
+
+
+def test_agents_that_keep_an_answer_in_view_have_a_table_of_their_own(folder: Path) -> None:
+    items = ("ablation", "curves", "table-1")
+    before = [ITEMS[item](read_archive(folder)) for item in items]
+    assert ITEMS["last-answer"](read_archive(folder))[0].is_empty
+    kept: dict[str, Any] = {"steps": 9_000_000, "changes": {"keep_last_answer": True}}
+    keep_record(folder / "runs", make_run("afk-no-notebook", "S", [0.25], steps=1_000_000))
+    keep_record(folder / "runs", make_run("afk-no-notebook", "S", [0.5, 0.75], **kept))
+    archive = read_archive(folder)
+    (table,) = ITEMS["last-answer"](archive)
+    (row,) = table.rows
+    assert row.heads == ("S", "afk-no-notebook")
+    assert number(table, "S", "success, until the next question").estimate == over_seeds([50, 75])
+    assert number(table, "S", "success, until the next question").paper, "its code keeps answers, too"
+    one_step = next(
+        run for run in archive.runs if (run.agent, run.tasks) == ("afk-no-notebook", ("qbabyai/danger",))
+    )
+    assert number(table, "S", "success, for one step").estimate == over_seeds([25])
+    assert not one_step.config["keep_last_answer"], "fewer seeds and steps, but what other tables are about"
+    (folder / "runs" / f"{one_step.name}.json").unlink()
+    assert [ITEMS[item](read_archive(folder)) for item in items] == before, "no other table knows of it"
+
+
+def test_runs_with_sources_are_in_no_table_of_the_papers(folder: Path) -> None:
+    before = ITEMS["table-1"](read_archive(folder))
+    run = make_run("afk", "S", [0.1] * 5, steps=9_000_000)
+    specs = [SourceSpec(price=(0.0, 0.5)).to_json()]
+    keep_record(folder / "runs", replace(run, config=run.config | {"sources": specs}))
+    archive = read_archive(folder)
+    assert len(archive.apart) == 1 and ITEMS["table-1"](archive) == before
 
 
 def test_presets_are_told_apart(folder: Path) -> None:

@@ -21,9 +21,9 @@ def reproduce(
         list[str] | None,
         typer.Argument(
             metavar="ITEM",
-            help="table-1, lengths, released, textworld, ablation, generalisation, query-quality, "
-            "query-histogram, task-statistics, game-statistics, pretrained or curves; without it, all that "
-            "have records.",
+            help="table-1, lengths, released, textworld, ablation, last-answer, generalisation, "
+            "query-quality, query-histogram, task-statistics, game-statistics, pretrained or curves; without "
+            "it, all that have records.",
         ),
     ] = None,
     folder: Annotated[

@@ -9,7 +9,7 @@ import afk
 from afk.checks import is_number
 from afk.files import read_object
 from afk.report.tables import Published
-from afk.studies.record import RunRecord, read_record
+from afk.studies.record import RunRecord, preset_changes, read_record
 
 RUNS = "runs"  # the folder of the records of runs, in a folder of records
 RECORDS = Path("results")  # the folder of records of whoever works here
@@ -22,6 +22,8 @@ class Archive:
     Attributes:
         runs: what was trained; of runs of one preset, agent and tasks the one with most seeds, then the one
             that was trained longest.
+        apart: runs that were told something else than their preset's are: answers that stay in view, or what
+            sources with traits say. They are in tables about that, and in no other.
         published: the paper's numbers, ``published.json``.
         expert: what the expert did on each task, ``expert.json``, by task.
         games: statistics of the games of Q-TextWorld, ``textworld-games.json``, by task.
@@ -30,6 +32,7 @@ class Archive:
     """
 
     runs: tuple[RunRecord, ...] = ()
+    apart: tuple[RunRecord, ...] = ()
     published: dict[str, Any] = field(default_factory=dict)
     expert: dict[str, dict[str, Any]] = field(default_factory=dict)
     games: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -84,15 +87,22 @@ def read_archive(folder: Path) -> Archive:
     paths = sorted(path for some in found for path in some if path.is_file() and path.name[0] != ".")
     if not paths:
         problems.append(f"{folder / RUNS} holds no record of a run yet")
-    runs = [attempt(read_record, path) for path in paths]
+    runs = [run for path in paths if (run := attempt(read_record, path))]
+    apart = [run for run in runs if _is_apart(run)]
     return Archive(
-        runs=_choose([run for run in runs if run is not None], problems),
+        runs=_choose([run for run in runs if run not in apart], problems),
+        apart=tuple(sorted(apart, key=lambda run: run.name)),
         published=attempt(_read_published, folder / "published.json") or {},
         expert=attempt(_read_tasks, folder / "expert.json") or {},
         games=attempt(_read_tasks, folder / "textworld-games.json") or {},
         pretrained=attempt(_read_tasks, folder / "pretrained.json") or {},
         problems=tuple(problems),
     )
+
+
+def _is_apart(run: RunRecord) -> bool:
+    """Whether a run is no better or worse recipe of its preset's, but was told something else."""
+    return not {"keep_last_answer", "sources"}.isdisjoint(preset_changes(run.config))
 
 
 def _choose(runs: Sequence[RunRecord], problems: list[str]) -> tuple[RunRecord, ...]:

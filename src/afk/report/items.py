@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from difflib import get_close_matches
 
+from afk.report.answers import last_answer
 from afk.report.archive import Archive
 from afk.report.comparisons import ablation, lengths, table_1, textworld
 from afk.report.curves import curves
@@ -19,6 +20,7 @@ ITEMS: dict[str, Callable[[Archive], list[Table]]] = {
     "released": released,
     "textworld": textworld,
     "ablation": ablation,
+    "last-answer": last_answer,
     "generalisation": generalisation,
     "query-quality": query_quality,
     "query-histogram": query_histogram,
