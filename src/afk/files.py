@@ -34,6 +34,8 @@ def keep_compiled_programs() -> None:
         if not os.environ.get("JAX_COMPILATION_CACHE_MAX_SIZE"):
             _remove_oldest(folder, MOST_COMPILED)
         jax.config.update("jax_compilation_cache_dir", str(folder))
+    if not os.environ.get("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"):
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)  # small ones add up: all of them
 
 
 def _remove_oldest(folder: Path, most: int) -> None:

@@ -1,7 +1,7 @@
 """Drawing levels in bulk: sound ones only, compiled for a few or for many."""
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Protocol, TypeVar
 
 import jax
@@ -45,8 +45,8 @@ def draw_sound(source: LevelSource[StateT], key: jax.Array, size: int) -> StateT
     at_once = 1 if is_cpu else -(-size // _DRAWS)
     tries = (2 * size // _DRAWS // at_once + 1) * _HOPELESS
     drawn, found = [], 0
-    for round_keys in jax.random.split(key, (tries, at_once)):
-        states, sound = jax.device_get(draw(round_keys))
+    for number in range(tries):
+        states, sound = jax.device_get(draw(_round_keys(key, np.int32(number), (tries, at_once))))
         drawn.append(jax.tree.map(lambda leaf, sound=sound: leaf[sound], states))
         found += int(sound.sum())
         if found >= size:
@@ -55,6 +55,12 @@ def draw_sound(source: LevelSource[StateT], key: jax.Array, size: int) -> StateT
         raise ValueError(NO_SOUND_LEVEL.format(source.name))
     # `jnp.asarray` would compile a program for every shape and keep it: who draws many sizes would grow.
     return jax.tree.map(lambda *leaves: jax.device_put(np.concatenate(leaves)[:size]), *drawn)
+
+
+@partial(jax.jit, static_argnums=2)
+def _round_keys(key: jax.Array, number: jax.Array, shape: tuple[int, int]) -> jax.Array:
+    """The keys of one of (rounds, at once)."""
+    return jax.random.split(key, shape)[number]
 
 
 @lru_cache(maxsize=_PROGRAMS)

@@ -32,7 +32,8 @@ class InteractiveEpisode:
             level: which of them it is.
         """
         self.level = draw_level(play.env, seed=seed, level=level)
-        state, observation = jax.tree.map(lambda leaf: leaf[0], (self.level.states, self.level.observations))
+        levels = jax.device_get((self.level.states, self.level.observations))
+        state, observation = jax.tree.map(lambda leaf: leaf[0, ...], levels)
         self._env, self._rules = shared_program(play.env), play.rules
         self._state, self._notebook = state, _open(play.rules, observation.mission)
         self.tracer = Tracer(play, *jax.device_get((state, observation, self._notebook)))

@@ -14,6 +14,7 @@ import numpy as np
 from afk.agents.base import Agent
 from afk.agents.notebook import UNUSED, Notebook, write
 from afk.envs.core import EpisodeStats, TimeStep
+from afk.envs.level_pool import Pool
 from afk.envs.qbabyai.world import cells
 from afk.envs.registry import shared_program, world_of
 from afk.episodes.trace import Head, Step, Trace
@@ -137,22 +138,28 @@ def trace_episode(play: Play, agent: Agent, *, seed: int, level: int = 0) -> Tra
     _, key = fresh_keys(seed)
     pool = draw_level(play.env, seed=seed, level=level)
     shared = replace(play, env=shared_program(play.env))
-    levels = open_levels(shared, pool)
-    actors = start_actors(agent, levels, 1)
-    first = jax.tree.map(lambda leaf: leaf[0], (pool.states, pool.observations, actors.notebooks))
-    tracer = Tracer(play, *jax.device_get(first))
+    levels, actors = _start(shared, agent, pool)
+    first = jax.device_get((pool.states, pool.observations, actors.notebooks))
+    tracer = Tracer(play, *jax.tree.map(lambda leaf: leaf[0, ...], first))  # arrays, be they of () numbers
     while not tracer.is_over:
-        key, act_key = jax.random.split(key)
-        actors, moment = _act(shared, agent, levels, actors, act_key)
+        actors, key, moment = _act(shared, agent, levels, actors, key)
         tracer.add(jax.device_get(moment))
     return tracer.record()
 
 
 @eqx.filter_jit
+def _start(play: Play, agent: Agent, pool: Pool[Any]) -> tuple[TrainingLevels, Actors]:
+    """The one actor before its first step."""
+    levels = open_levels(play, pool)
+    return levels, start_actors(agent, levels, 1)
+
+
+@eqx.filter_jit
 def _act(
     play: Play, agent: Agent, levels: TrainingLevels, actors: Actors, key: jax.Array
-) -> tuple[Actors, Moment]:
-    """A step of the one actor, with all that led to it and came of it."""
+) -> tuple[Actors, jax.Array, Moment]:
+    """A step of the one actor, the key of the next, and all that led to it and came of it."""
+    following_key, key = jax.random.split(key)
     _, output = decide(agent, agent_inputs(play, agent, actors))
     following, time_step, experience, _ = act(play, agent, levels, actors, key)
     heads, asking = agent.weigh(output, experience.action)
@@ -161,7 +168,7 @@ def _act(
     response = time_step.observation.response
     notebooks, _ = jax.vmap(partial(write, rules=play.rules))(actors.notebooks, response)
     moment = Moment(heads, asking, output.value, experience.action, time_step, states, notebooks)
-    return following, jax.tree.map(lambda leaf: leaf[0], moment)
+    return following, following_key, jax.tree.map(lambda leaf: leaf[0], moment)
 
 
 def _name_heads(

@@ -101,7 +101,7 @@ def load(path: Path, like: Tree) -> Tree:
     arrays = [
         jax.random.wrap_key_data(jnp.asarray(array))
         if _is_key(leaf)
-        else jnp.asarray(array).astype(leaf.dtype)
+        else jax.device_put(array.astype(leaf.dtype))  # on the host: a program is compiled for every shape
         for leaf, array in zip(leaves, (found[name] for name in wanted), strict=True)
     ]
     return jax.tree.unflatten(structure, arrays)

@@ -63,9 +63,16 @@ def random(env: Environment[Any], states: Any, key: jax.Array) -> np.ndarray:
     return np.asarray(jax.random.randint(key, shape, 0, jnp.array(env.action_sizes)))
 
 
-def fresh_keys(seed: int) -> jax.Array:
+def fresh_keys(seed: int) -> tuple[jax.Array, jax.Array]:
     """Two keys, for levels and for actions, that no run of training uses: its seed is split otherwise."""
-    return jax.random.split(jax.random.fold_in(jax.random.key(seed), _FRESH))
+    return _fresh_keys(np.uint32(seed % 2**32))
+
+
+@jax.jit
+def _fresh_keys(seed: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """The same, compiled as one program."""
+    levels_key, actions_key = jax.random.split(jax.random.fold_in(jax.random.key(seed), _FRESH))
+    return levels_key, actions_key
 
 
 def draw_level(env: Environment[Any], *, seed: int, level: int = 0) -> Pool[Any]:
@@ -73,7 +80,7 @@ def draw_level(env: Environment[Any], *, seed: int, level: int = 0) -> Pool[Any]
     # In one of few numbers, and cut on the host: a program is compiled for every shape.
     count = -(-(level + 1) // _TOGETHER) * _TOGETHER
     states = jax.device_get(env.draw_many(fresh_keys(seed)[0], count))
-    one = jax.tree.map(lambda leaf: jnp.asarray(leaf[level : level + 1]), states)
+    one = jax.tree.map(lambda leaf: jax.device_put(leaf[level : level + 1]), states)
     return pool_of(shared_program(env), one)
 
 
