@@ -142,6 +142,32 @@ def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
         evaluate(ExpertModel(), tmp_path / "cut", mode="all-told")
 
 
+@pytest.mark.parametrize("source", ["sql", "documents"])
+def test_another_source_is_asked(tmp_path: Path, source: str) -> None:
+    expert = ExpertModel()
+    summary = evaluate(expert, tmp_path, source=source)
+    assert summary["success"] == summary["recall"] == 1 and summary["source"] == source
+    told = next(line["content"] for line in lines_of(tmp_path) if line.get("role") == "tool")
+    assert "The answer:" in told and summary == evaluate(expert, tmp_path, source=source)  # nothing is left
+    with pytest.raises(ValueError, match=f"was begun with source '{source}', not 'oracle'"):
+        evaluate(expert, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("options", "refusal"),
+    [
+        ({"source": "human"}, "cannot be evaluated with the source human, which answers differently"),
+        ({"source": "openai:gpt"}, "cannot be evaluated with the source openai:gpt"),
+        ({"source": "nobody"}, "unknown source 'nobody'"),
+        ({"source": "sql", "mode": "all-told"}, "nobody is asked in mode all-told: leave out --source"),
+    ],
+)
+def test_who_cannot_be_asked(options: dict[str, Any], refusal: str) -> None:
+    with pytest.raises(ValueError, match=refusal):
+        Settings("model", "C", **options)
+    assert Settings("model", "C", source="sql").folder != Settings("model", "C").folder
+
+
 def test_the_budget_is_never_exceeded(tmp_path: Path) -> None:
     whole = evaluate(ExpertModel(), tmp_path / "whole")
     needed = int(2 * (whole["prompt_tokens"] + whole["completion_tokens"]))

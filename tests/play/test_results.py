@@ -73,6 +73,14 @@ def test_the_share_of_the_gap_that_asking_recovers() -> None:
     (gap,) = find_gaps([_result(mode, won) for mode, won in modes.items()])
     assert gap.share == 0.5 and gap.interval is not None
     assert 0.3 < gap.interval[0] < 0.5 < gap.interval[1] < 0.7
+    # Whoever else is asked, the ends of the gap are the same.
+    results = [_result(mode, won) for mode, won in modes.items()] + [
+        _result("asking", told) | {"source": "sql"}
+    ]
+    assert [(each.who, each.share) for each in find_gaps(results)] == [
+        ("openai:m (macros, tools)", 0.5),
+        ("openai:m (macros, tools, sql)", 1.0),
+    ]
     assert find_gaps([_result(mode, told) for mode in modes]) == []  # there is no gap
     assert find_gaps([_result("asking", asking)]) == []
 

@@ -67,16 +67,16 @@ def evaluate(
     task = own_task(agent) if task is None else task_named(task)
     asking = read_asking(source, price, question_budget, lies, silence)
     if agent.startswith(MODEL):
-        if asking != read_asking("oracle", None, None, None, None):
+        if asking.sources:
             raise ValueError(
-                "a language model is evaluated with the oracle: leave out --source, --price, "
-                "--question-budget, --lies and --silence (afk.play.Player takes other sources)"
+                "a language model asks for nothing and is told the truth: leave out --price, "
+                "--question-budget, --lies and --silence"
             )
         from afk.play.client import Endpoint
         from afk.play.evaluation import Settings, evaluate_model
 
         name = agent.removeprefix(MODEL)
-        form = {"mode": mode, "macros": macros, "tools": not plain, "history": history}
+        form = {"mode": mode, "macros": macros, "tools": not plain, "history": history, "source": source}
         replies = {"max_tokens": max_tokens, "temperature": temperature}
         settings = Settings(name, task, episodes, seed, **form, **replies)
         summary = evaluate_model(

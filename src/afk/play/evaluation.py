@@ -14,13 +14,17 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from afk.checks import check_counts
+from afk.envs.asking import ORACLE
 from afk.envs.level_pool import draw_pool
 from afk.envs.registry import make, task_named
 from afk.files import read_object, write_json
+from afk.knowledge.catalogue import find_source
+from afk.knowledge.source import KnowledgeSource
 from afk.play.budget import Budget, BudgetSpentError
 from afk.play.client import Endpoint, Reply
 from afk.play.conversation import Conversation, Transcript
 from afk.play.episode import Episode
+from afk.play.informant import Informant
 from afk.play.rules import check_mode
 from afk.training.evaluate import Episodes, check_episodes, fresh_keys, summarise
 
@@ -45,6 +49,7 @@ class Settings:
         history: see `Conversation`.
         max_tokens: of a reply.
         temperature: see `Endpoint`.
+        source: who answers questions, see `find_asked`.
     """
 
     model: str
@@ -57,10 +62,13 @@ class Settings:
     history: int = 0
     max_tokens: int = 512
     temperature: float | None = None
+    source: str = ORACLE
 
     def __post_init__(self) -> None:
         check_episodes(self.episodes)
         check_mode(self.mode)
+        if find_asked(self.source) is not None and self.mode != "asking":
+            raise ValueError(f"nobody is asked in mode {self.mode}: leave out --source")
         check_counts(self, "history", least=0)
         check_counts(self, "max_tokens")
 
@@ -72,6 +80,7 @@ class Settings:
             self.mode,
             "macros" if self.macros else "steps",
             "tools" if self.tools else "text",
+            *((self.source,) if self.source != ORACLE else ()),
         )
         name = "-".join((*parts, f"seed{self.seed}"))
         return MODELS / re.sub(r"[^\w.+-]+", "-", self.model) / re.sub(r"[^\w.+-]+", "-", name)
@@ -102,7 +111,9 @@ def evaluate_model(
         if transcript.result is not None:
             return transcript.result
         state = jax.tree.map(lambda leaf: leaf[level], states)
-        episode = Episode(env, state, mode=settings.mode, macros=settings.macros)
+        asked = find_asked(settings.source)
+        informant = asked and Informant(asked, env, state, seed=settings.seed + level)
+        episode = Episode(env, state, mode=settings.mode, macros=settings.macros, informant=informant)
         conversation = Conversation(episode, settings.mode, settings.tools, settings.history)
         return conversation.play(complete, transcript)
 
@@ -124,6 +135,22 @@ def evaluate_model(
     return summary
 
 
+def find_asked(name: str) -> KnowledgeSource | None:
+    """The source of a name; None for the environment's own oracle.
+
+    A ValueError if there is none, or if it may answer otherwise the next time: what a model did is played
+    again where a run goes on.
+    """
+    if name == ORACLE:
+        return None
+    if name == "human" or name.startswith("openai:"):
+        raise ValueError(
+            f"a model cannot be evaluated with the source {name}, which answers differently each time; with "
+            "sql, documents or one of your own it can (afk.play.Player takes any)"
+        )
+    return find_source(name)
+
+
 def check_settings(settings: Settings, folder: Path) -> None:
     """Write the settings to a folder; a ValueError if it holds transcripts of others."""
     ours = {name: value for name, value in asdict(settings).items() if name != "episodes"}
@@ -131,7 +158,7 @@ def check_settings(settings: Settings, folder: Path) -> None:
     if not path.exists():
         write_json(path, ours)
         return
-    theirs = read_object(path)
+    theirs = {"source": ORACLE} | read_object(path)  # which earlier runs do not name
     for name, value in ours.items():
         if theirs.get(name) != value:
             raise ValueError(

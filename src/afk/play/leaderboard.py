@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from afk.envs.asking import ORACLE
 from afk.files import read_object
 from afk.play.evaluation import RESULT
 from afk.report.archive import read_archive
@@ -64,7 +65,10 @@ def make_leaderboard(
     names = ["expert", *([PRETRAINED] if task in pretrained_tasks() else []), "random"]
     entries = [Entry(name, "", _play(name, task, episodes, seed)) for name in names]
     entries += _published(task, records)
-    entries += [Entry(result["agent"], f"{result['mode']}, {_form(result)}", result) for result in results]
+    entries += [
+        Entry(result["agent"], f"{result['mode']}, {_form(result)}{_whom(result)}", result)
+        for result in results
+    ]
     return sorted(entries, key=lambda entry: -entry.measures["success"]), find_gaps(results)
 
 
@@ -93,16 +97,33 @@ def _form(result: dict[str, Any]) -> str:
     return f"{'macros' if result['macros'] else 'steps'}, {'tools' if result['tools'] else 'text'}"
 
 
+def _whom(result: dict[str, Any]) -> str:
+    """Whom a model asked, if it was not the oracle."""
+    source = result.get("source", ORACLE)
+    return "" if source == ORACLE else f", {source}"
+
+
 def find_gaps(results: Sequence[dict[str, Any]]) -> list[Gap]:
-    """The share of the gap that asking recovers, for models that played in all three modes."""
-    modes: dict[str, dict[str, list[bool]]] = {}
+    """The share of the gap that asking recovers, for models that played in all three modes.
+
+    Whoever is asked, the ends of the gap are the same: there nobody is.
+    """
+    ends: dict[tuple[str, str], dict[str, list[bool]]] = {}
     for result in results:
-        modes.setdefault(f"{result['agent']} ({_form(result)})", {})[result["mode"]] = result["won"]
-    return [
-        _gap(who, won["no-questions"], won["asking"], won["all-told"])
-        for who, won in modes.items()
-        if len(won) == 3 and np.mean(won["all-told"]) != np.mean(won["no-questions"])
-    ]
+        if result["mode"] != "asking":
+            ends.setdefault((result["agent"], _form(result)), {})[result["mode"]] = result["won"]
+    gaps = []
+    for result in results:
+        won = ends.get((result["agent"], _form(result)), {})
+        if (
+            result["mode"] != "asking"
+            or len(won) < 2
+            or np.mean(won["all-told"]) == np.mean(won["no-questions"])
+        ):
+            continue
+        who = f"{result['agent']} ({_form(result)}{_whom(result)})"
+        gaps.append(_gap(who, won["no-questions"], result["won"], won["all-told"]))
+    return gaps
 
 
 def _gap(who: str, silent: list[bool], asking: list[bool], told: list[bool]) -> Gap:
