@@ -91,18 +91,16 @@ def run(model: Decoder, tokens: jax.Array) -> tuple[jax.Array, tuple[jax.Array, 
         heads, `HEAD`).
     """
     places = jnp.arange(tokens.shape[1])[None]
-    # Flash attention where there is an accelerator that has it.
-    kind = "cudnn" if jax.default_backend() == "gpu" else None
 
     def layer(
         stream: jax.Array, part: tuple[jax.Array, ...]
     ) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
         queries, keys, values = _attend(stream, part, places)
-        seen = jax.nn.dot_product_attention(queries, keys, values, is_causal=True, implementation=kind)
+        seen = jax.nn.dot_product_attention(queries, keys, values, is_causal=True)
         return _go_on(stream, seen, part), (keys, values)
 
     stream = model.embedding.astype(jnp.bfloat16)[tokens]
-    stream, cache = jax.lax.scan(layer, stream, _layers(model))
+    stream, cache = jax.lax.scan(jax.checkpoint(layer), stream, _layers(model))
     return _normalise(stream, model.last_norm), cache
 
 

@@ -10,13 +10,14 @@ from typing import Any
 
 import jax
 import numpy as np
-from decoder import LONGEST, bucket, load, reply
+from decoder import LONGEST, Decoder, bucket, load, reply
 from language import CONTEXT, END, PAD, REPLY, Words, encode, turns_of
 
 from afk.play.expert import Move
 from afk.play.serving import make_server, say
 
 AT_ONCE = (1, 8, 32, 128)  # requests that are answered together: few shapes are compiled
+ROOM = 2**15  # tokens that are read together, padding included
 
 
 class SmallModel:
@@ -34,10 +35,15 @@ class SmallModel:
         self._waiting.put((prompt_of(messages, self._words), answer))
         return say(read_said(answer.result(), self._words), tools)
 
+    def learn(self, model: Decoder) -> None:
+        """Go on with other parameters."""
+        self._model = model
+
     def generate(self, rows: list[list[int]]) -> list[list[int]]:
         """What the model says to each row of tokens, of any number of rows."""
-        most = AT_ONCE[-1]
         said: list[list[int]] = []
+        longest = bucket(max(map(len, rows)))
+        most = max(rows for rows in AT_ONCE if rows * longest <= ROOM)
         for first in range(0, len(rows), most):
             part = rows[first : first + most]
             tokens = np.full((bucket(len(part), AT_ONCE), bucket(max(map(len, part)))), PAD, np.int32)

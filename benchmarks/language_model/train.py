@@ -61,6 +61,15 @@ def keep_rows(rows: list[Row], path: Path) -> None:
     np.savez_compressed(path, tokens=tokens, mine=np.packbits(mine), sizes=sizes)
 
 
+def load_rows(path: Path) -> list[Row]:
+    """The episodes that `keep_rows` wrote."""
+    with np.load(path) as kept:
+        tokens, sizes = kept["tokens"], kept["sizes"]
+        mine = np.unpackbits(kept["mine"], count=len(tokens)).astype(bool)
+    ends = np.cumsum(sizes)[:-1]
+    return list(zip(np.split(tokens, ends), np.split(mine, ends), strict=True))
+
+
 def make_batch(rows: list[Row], length: int) -> tuple[np.ndarray, np.ndarray]:
     """Tokens and what is to be learned, (rows, length) uint16 and bool, padded on the right."""
     tokens, mine = np.full((len(rows), length), PAD, np.uint16), np.zeros((len(rows), length), bool)
@@ -101,7 +110,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--minutes", type=float, default=8)
-    parser.add_argument("--tokens", type=int, default=65_536, help="of a step, padding included")
+    parser.add_argument("--tokens", type=int, default=16_384, help="of a step, padding included")
     parser.add_argument("--rate", type=float, default=2e-3)
     parser.add_argument("--width", type=int, default=320)
     parser.add_argument("--layers", type=int, default=8)
