@@ -59,8 +59,8 @@ class Config:
         random_start_fraction: the fraction of training levels that start at a random reachable state.
         hint_fraction: the fraction of training levels that start with some answers known.
         wrong_key_fraction: the fraction of training levels with locks that start with a wrong key in hand.
-        distractor_fraction: the fraction of training levels without danger that have meaningless tiles and closed
-            doors.
+        distractor_fraction: the fraction of training levels without danger that have meaningless tiles and
+            closed doors.
         keep_last_answer: whether an agent without a notebook sees an answer until the next question, as in
             the authors' code; for one step otherwise, as in the paper's text.
         sources: what the traits of the sources are drawn from in each level; none if there is the paper's
