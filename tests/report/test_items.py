@@ -148,6 +148,13 @@ def test_unseen_tasks_and_queries(folder: Path) -> None:
     )
 
 
+def test_a_task_left_out_of_all_is_named_by_itself(folder: Path) -> None:
+    others = [short_name(task) for task in GRID_TASKS if task != task_named("SH")]
+    keep_record(folder / "runs", make_run("afk-plus", others, [0.9], unseen={"SH": [0.7]}))
+    ours = ITEMS["generalisation"](read_archive(folder))[-1]
+    assert ("SH", "all but SH") in [row.heads for row in ours.rows]
+
+
 def test_no_two_curves_look_alike(folder: Path) -> None:
     ablated = [f"afk-{kind}no-{part}" for kind in ("", "plus-") for part in ("bonus", "words", "turns")]
     for agent in ("query", "afk", *ablated):

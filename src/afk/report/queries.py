@@ -200,6 +200,11 @@ def _wanted(run: RunRecord | None, task: str) -> str:
 
 
 def _together(tasks: tuple[str, ...]) -> str:
+    """What one network was trained on; all tasks of a world but one are named by that one."""
+    for world in (GRID_TASKS, TEXT_TASKS):
+        left_out = [task for task in world if task not in tasks]
+        if len(left_out) == 1 and set(tasks) == set(world) - set(left_out):
+            return f"all but {short_name(left_out[0])}"
     return " + ".join(map(short_name, tasks))
 
 
