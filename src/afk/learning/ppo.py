@@ -169,6 +169,29 @@ def update(
 ) -> tuple[Learner, Episodes, Losses]:
     """Collect experience and learn from it."""
     key, collect_key, learn_key = jax.random.split(learner.key, 3)
+    actors, sequences, ended = gather(play, settings, learner, levels, schedules, collect_key)
+    agent, state, losses = _learn(
+        learner.agent,
+        learner.optimiser,
+        sequences,
+        settings,
+        schedules,
+        draw_minibatches(settings, learn_key),
+    )
+    # A memory that is not finite would keep its episode's steps out of every minibatch: it is forgotten.
+    actors = replace(actors, memory=jnp.nan_to_num(actors.memory, posinf=0.0, neginf=0.0))
+    return Learner(agent, state, spread(actors), key, learner.updates + 1), ended, losses
+
+
+def gather(
+    play: Play,
+    settings: Settings,
+    learner: Learner,
+    levels: TrainingLevels,
+    schedules: Schedules,
+    key: jax.Array,
+) -> tuple[Actors, Sequences, Episodes]:
+    """The experience of an update, in sequences with advantages, and what ended in it."""
     agent = in_compute_precision(learner.agent, settings.half_precision)
 
     def piece(actors: Actors, key: jax.Array) -> tuple[Actors, tuple[jax.Array, Experience, Episodes]]:
@@ -176,7 +199,7 @@ def update(
         actors, experience, ended = collect(play, agent, levels, actors, key, steps=settings.bptt)
         return actors, (before, experience, ended)
 
-    piece_keys = jax.random.split(collect_key, settings.rollout_steps // settings.bptt)
+    piece_keys = jax.random.split(key, settings.rollout_steps // settings.bptt)
     actors, (memories, experience, ended) = jax.lax.scan(piece, learner.actors, piece_keys)
     experience = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), experience)
     last = agent_inputs(play, agent, actors)
@@ -185,11 +208,15 @@ def update(
     rewards = settings.reward_scale * (experience.reward + bonus - cost)
     advantage = advantages(experience, rewards, decide(agent, last)[1].value, settings)
     sequences = cut_sequences(experience, memories, advantage, settings.bptt)
-    agent, state, losses = _learn(learner.agent, learner.optimiser, sequences, settings, schedules, learn_key)
-    # A memory that is not finite would keep its episode's steps out of every minibatch: it is forgotten.
-    actors = replace(actors, memory=jnp.nan_to_num(actors.memory, posinf=0.0, neginf=0.0))
-    learner = Learner(agent, state, spread(actors), key, learner.updates + 1)
-    return learner, jax.tree.map(lambda leaf: leaf.sum(0), ended), losses
+    return actors, sequences, jax.tree.map(lambda leaf: leaf.sum(0), ended)
+
+
+def draw_minibatches(settings: Settings, key: jax.Array) -> jax.Array:
+    """Which sequences are in each minibatch of all epochs: (epochs * minibatches, sequences) int32."""
+    count = settings.environments * (settings.rollout_steps // settings.bptt)
+    keys = jax.random.split(key, settings.epochs)
+    orders = jax.vmap(lambda each: jax.random.permutation(each, count))(keys)
+    return orders.reshape(settings.epochs * settings.minibatches, -1)
 
 
 def _learn(
@@ -198,39 +225,46 @@ def _learn(
     sequences: Sequences,
     settings: Settings,
     schedules: Schedules,
-    key: jax.Array,
+    minibatches: jax.Array,
 ) -> tuple[Agent, optax.OptState, Losses]:
     """Some epochs over the sequences in random minibatches; losses are means, but the first ratio error."""
     params, static = eqx.partition(agent, eqx.is_inexact_array)
 
-    def minibatch(
+    def learn(
         carry: tuple[Any, optax.OptState], index: jax.Array
     ) -> tuple[tuple[Any, optax.OptState], Losses]:
-        params, state = carry
         chosen = spread(jax.tree.map(lambda leaf: leaf[index], sequences))
-        of_params = jax.grad(
-            lambda each: loss(eqx.combine(each, static), chosen, settings, schedules), has_aux=True
-        )
-        gradients, losses = of_params(params)
-        # One minibatch without a finite gradient must not cost the run: it is left out, and counted.
-        is_finite = jnp.isfinite(optax.global_norm(gradients))
-        changes, following = optimiser(settings).update(gradients, state)
-        changes = jax.tree.map(lambda each: -schedules.learning_rate * each, changes)
-        improved = optax.apply_updates(params, changes), following
-        kept = jax.tree.map(lambda new, old: jnp.where(is_finite, new, old), improved, (params, state))
-        return kept, losses._replace(skipped=1.0 - is_finite)
+        params, state, losses, _ = learn_from(*carry, static, chosen, settings, schedules)
+        return (params, state), losses
 
-    count = len(sequences.memory)
-    orders = jax.vmap(lambda each: jax.random.permutation(each, count))(
-        jax.random.split(key, settings.epochs)
-    )
-    orders = orders.reshape(settings.epochs * settings.minibatches, -1)
-    (params, state), losses = jax.lax.scan(minibatch, (params, state), orders)
+    (params, state), losses = jax.lax.scan(learn, (params, state), minibatches)
     taken = losses.skipped == 0
     means = jax.tree.map(lambda leaf: leaf.mean(where=taken), losses)  # not a number if none was taken
     first_error = jnp.where(taken[0], losses.ratio_error[0], 0)
     means = means._replace(ratio_error=first_error, skipped=losses.skipped.mean())
     return eqx.combine(params, static), state, means
+
+
+def learn_from(
+    params: Any,
+    state: optax.OptState,
+    static: Any,
+    chosen: Sequences,
+    settings: Settings,
+    schedules: Schedules,
+) -> tuple[Any, optax.OptState, Losses, Any]:
+    """One step of gradient descent on the sequences of a minibatch; the gradient comes along."""
+    of_params = jax.grad(
+        lambda each: loss(eqx.combine(each, static), chosen, settings, schedules), has_aux=True
+    )
+    gradients, losses = of_params(params)
+    # One minibatch without a finite gradient must not cost the run: it is left out, and counted.
+    is_finite = jnp.isfinite(optax.global_norm(gradients))
+    changes, following = optimiser(settings).update(gradients, state)
+    changes = jax.tree.map(lambda each: -schedules.learning_rate * each, changes)
+    improved = optax.apply_updates(params, changes), following
+    params, state = jax.tree.map(lambda new, old: jnp.where(is_finite, new, old), improved, (params, state))
+    return params, state, losses._replace(skipped=1.0 - is_finite), gradients
 
 
 def loss(

@@ -12,19 +12,34 @@ import jax
 import jax.numpy as jnp
 
 from afk.checks import is_number
-from afk.files import remove_remains
+from afk.files import read_bytes, remove_remains, write_file
 from afk.training import checkpoint
 from afk.training.config import Config
 from afk.training.log import Row, read_log, remove_log
 from afk.training.machine import describe_code
 
 STATE, FIRST = "state.safetensors", "first.safetensors"
+BEFORE_SKIP = "before-skip.safetensors"
 _AGENTS = ("best-*.safetensors", "last-*.safetensors")
 
 
 def save_state(folder: Path, config: Config, learner: Any) -> None:
     """Save where training stands, and which code led there."""
     checkpoint.save(folder / STATE, learner, checkpoint.describe(config, code=describe_code()))
+
+
+def keep_before_skip(folder: Path, rows: Sequence[Row]) -> None:
+    """Keep the last state before a minibatch was first skipped, to find out why.
+
+    See `benchmarks/replay_skip.py`. Before the first state there is nothing to keep.
+
+    Args:
+        folder: of the run.
+        rows: the new line of the log of each seed.
+    """
+    is_first = not (folder / BEFORE_SKIP).exists() and (folder / STATE).is_file()
+    if is_first and any(row["losses"].get("skipped", 0.0) > 0 for row in rows):
+        write_file(folder / BEFORE_SKIP, read_bytes(folder / STATE))
 
 
 def other_code(folder: Path) -> str:
@@ -65,7 +80,7 @@ def check_state(folder: Path, config: Config, rows: Sequence[Row]) -> bool:
 def forget_training(folder: Path) -> None:
     """Give up all that training left in a run's folder: it begins anew."""
     agents = [path for pattern in _AGENTS for path in folder.glob(pattern)]
-    for path in (folder / STATE, folder / "record.json", *agents):
+    for path in (folder / STATE, folder / BEFORE_SKIP, folder / "record.json", *agents):
         path.unlink(missing_ok=True)
     remove_log(folder)  # the last: it tells that something was there
 

@@ -10,6 +10,7 @@ A run is a folder, of one seed or of several that are trained side by side:
     first.safetensors       the agent that training began with, if it was given one
     lock                    who trains it just now, if anybody does: see `afk.training.lock`
     tensorboard/seed-24/    the log once more, for TensorBoard, where tensorboardX is installed
+    before-skip.safetensors the last state before a minibatch had no finite gradient, if one ever had none
     record.json             what came of it, once it is over: see `afk.studies.record`
 
 Killed at any moment, a run goes on from its last state, and ends with the same parameters as if it had not.
@@ -35,7 +36,15 @@ from afk.training import checkpoint
 from afk.training.build import agent_shape, make_agent, play_of, schedules_of
 from afk.training.config import Config, read_config, run_difference
 from afk.training.evaluate import compile_play, play_agents, summarise, summarise_by_task
-from afk.training.keeping import FIRST, STATE, check_finite, check_state, keep_agents, save_state
+from afk.training.keeping import (
+    FIRST,
+    STATE,
+    check_finite,
+    check_state,
+    keep_agents,
+    keep_before_skip,
+    save_state,
+)
 from afk.training.levels import (
     NETWORK,
     TRAINING,
@@ -159,6 +168,7 @@ def _train(folder: Path, devices: int | None, loggers: Sequence[str]) -> Generat
         levels, schedules = draw_training_levels(config, done), schedules_of(config, done)
         learner, episodes, losses = run_updates(learner, levels, schedules)
         new = _describe(config, learner, episodes, losses)
+        keep_before_skip(folder, new)
         check_finite(config, learner, new)
         trained += time.perf_counter() - start
         if config.is_evaluated(_updates(learner)):
