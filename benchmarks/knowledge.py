@@ -8,6 +8,7 @@ and over how often all but one do, which is another one in each level. All point
 
 import argparse
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,8 @@ from afk.training.evaluate import fresh_keys, play_agents, summarise_by_task
 from afk.training.levels import stack
 from afk.training.pretrained import load_agent
 
-PRICES = (0.0, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.14, 0.18, 0.24, 0.3, 0.36, 0.42, 0.48, 0.54, 0.6, 0.8)
-RATES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
+PRICES = (0.0, 0.02, 0.04, 0.06, 0.08, 0.1, 0.13, 0.16, 0.2, 0.25, 0.3, 0.36, 0.42, 0.48, 0.54, 0.6, 0.8, 1.0)
+RATES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 _LEVELS = 0  # the seed that they are drawn with
 
 
@@ -38,12 +39,14 @@ def main() -> None:
     keep_compiled_programs()
     rows: list[dict[str, Any]] = []
     for folder in options.runs:
-        rows += sweep(folder, options.episodes)
-        write_json(options.out, {"seed": _LEVELS, "rows": rows})
+        for found in sweep(folder, options.episodes):
+            rows += found
+            write_json(options.out, {"seed": _LEVELS, "rows": rows})
+            print(json.dumps(found[-1]), flush=True)
 
 
-def sweep(folder: Path, episodes: int) -> list[dict[str, Any]]:
-    """The rows of a run, whose seeds play side by side."""
+def sweep(folder: Path, episodes: int) -> Iterator[list[dict[str, Any]]]:
+    """The rows of a run, point by point; its seeds play side by side."""
     agents = [load_agent(path) for path in sorted(folder.glob("last-*.safetensors"))]
     config = agents[0].config
     play, sources = play_of(config), len(config.sources)
@@ -51,18 +54,17 @@ def sweep(folder: Path, episodes: int) -> list[dict[str, Any]]:
     levels = draw_pool(play.env, levels_key, episodes * len(config.tasks))
     networks = stack([agent.network for agent in agents])
     keys = jnp.stack([play_key] * len(agents))
-    rows = []
     for swept in ("price",) if sources == 1 else ("lies", "lies of all but one"):
         for point in PRICES if swept == "price" else RATES:
             pool = with_terms(levels, play.env, swept, point)
             played = play_agents(play, networks, stack([pool] * len(agents)), keys)
+            rows = []
             for number, agent in enumerate(agents):
                 own = jax.tree.map(lambda field, number=number: field[number], played)
                 for task, found in summarise_by_task(own, config.tasks).items():
                     about = {"run": config.identity, "seed": agent.seed, "task": task, "sources": sources}
                     rows.append(about | {"swept": swept, "at": point} | found)
-            print(json.dumps(rows[-1]), flush=True)
-    return rows
+            yield rows
 
 
 def with_terms(levels: Pool[Any], env: Any, swept: str, point: float) -> Pool[Any]:

@@ -19,7 +19,6 @@ from afk.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from afk.agents.base import Agent
     from afk.training.config import Config
 
 
@@ -120,6 +119,7 @@ def train(
     from afk.training.keeping import forget_training, free_if_untrained
     from afk.training.lock import lock
     from afk.training.loggers import check_loggers
+    from afk.training.pretrained import agent_to_begin_with
     from afk.training.progress import say_what_next
     from afk.training.trainer import check_start, start_run
 
@@ -160,7 +160,7 @@ def train(
     folder = resume or out or Path("runs/last")
     # What cannot be trained is refused before anything is written there.
     config = _configure(tasks, given, devices) if tasks else read_config(folder)
-    first = None if start is None else _begin_with(start, config)
+    first = None if start is None else agent_to_begin_with(start, config)
     if print_config:
         if first is not None:
             config = replace(config, initial_agent=digest(first))
@@ -218,13 +218,6 @@ def _configure(tasks: list[str], given: dict[str, Any], devices: int | None) -> 
     config = change(replace(config, settings=replace(config.settings, **changes)), given.get("set", {}))
     use_devices(devices, config.settings.environments)
     return config
-
-
-def _begin_with(name: str, config: "Config") -> "Agent":
-    """The network of a trained agent, with room for the sources of a run."""
-    from afk.training.pretrained import find_agent
-
-    return find_agent(name, config.tasks, any_task=True).network.with_sources(len(config.sources))
 
 
 def _read_change(text: str) -> tuple[str, Any]:

@@ -41,6 +41,8 @@ class SourceSpec:
         shows_price: whether the agent sees the price before it asks; it sees what it has paid in any case.
         price_power: prices are spread as this power of what is uniform: above 1 low ones are more frequent,
             among which it is hard to tell whether an answer is worth them.
+        lies_power: likewise for how likely lies are: with 3 most sources are honest, and a few lie nearly
+            always, so that one false answer tells much about whose it was.
     """
 
     price: tuple[float, float] = (0.0, 0.0)
@@ -51,6 +53,7 @@ class SourceSpec:
     is_stale: bool = False
     shows_price: bool = True
     price_power: float = 1.0
+    lies_power: float = 1.0
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -62,8 +65,9 @@ class SourceSpec:
                 raise ValueError(f"{name} of a source is from 0 to 1, a number or two in order, not {pair!r}")
             object.__setattr__(self, name, (float(pair[0]), float(pair[1])))
         check_counts(self, "budget", least=0)
-        if not 0 < self.price_power <= _STEEPEST:
-            raise ValueError(f"price_power of a source is above 0, up to {_STEEPEST}, not {self.price_power}")
+        for name in ("price_power", "lies_power"):
+            if not 0 < (power := getattr(self, name)) <= _STEEPEST:
+                raise ValueError(f"{name} of a source is above 0, up to {_STEEPEST}, not {power}")
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON."""
@@ -159,7 +163,8 @@ def draw_dealings(specs: Sequence[SourceSpec], key: jax.Array, *, wanted: int, f
         2, 0, 1
     )
     powers = np.ones_like(low)
-    powers[:, _PRICE] = [spec.price_power for spec in specs]
+    for name in ("price", "lies"):
+        powers[:, RANGES.index(name)] = [getattr(spec, f"{name}_power") for spec in specs]
     zero = jnp.int32(0)
     return Dealings(
         character=low + (high - low) * jax.random.uniform(character_key, low.shape) ** powers,

@@ -1,6 +1,7 @@
 """What to train: the runs behind the paper's tables, or those that a file names."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,10 @@ from afk.files import read_object
 from afk.knowledge.traits import read_specs
 from afk.studies.study import SEEDS
 from afk.training.changes import change
+from afk.training.checkpoint import digest
 from afk.training.config import Config
 from afk.training.presets import preset as find_preset
+from afk.training.pretrained import PRETRAINED, agent_to_begin_with
 
 GRID_TASKS = tuple(task.name for task in WORLDS["qbabyai"].paper_tasks()[:15])  # one has a second form
 RELEASED_TASKS = tuple(task.name for task in WORLDS["qbabyai"].editions())  # the same with the paper's levels
@@ -27,7 +30,8 @@ HELD_OUT = tuple(
     for target, sources in (("CS", ("SD", "CD")), ("SD", ("CS", "CD")))
 )
 QUALITY_TASKS = tuple(map(task_named, ("CH", "DH", "SD")))
-_STUDY = ("preset", "agents", "tasks", "held_out", "seeds", "steps", "changes", "sources")  # in a file
+# What a file may say.
+_STUDY = ("preset", "agents", "tasks", "held_out", "seeds", "steps", "changes", "sources", "from")
 
 Wanted = tuple[str, tuple[str, ...], tuple[str, ...]]  # an agent, its tasks, and those that it plays unseen
 
@@ -104,8 +108,8 @@ def read_study(path: Path, *, preset: str) -> list[Config]:
          "preset": "laptop", "steps": 500000, "changes": {"settings.bonus": 0.05}, "held_out": []}
 
     A list of tasks is trained on together; `held_out` is played unseen; changes are hyperparameters of a run
-    that are not the preset's, see `change`; `sources` are those of `Config`, ``[{"price": [0, 0.5]}]``. Only
-    the tasks have to be there.
+    that are not the preset's, see `change`; `sources` are those of `Config`, ``[{"price": [0, 0.5]}]``. With
+    ``"from": "pretrained"`` training begins with the agent of the package. Only the tasks have to be there.
 
     Args:
         path: of the file; a ValueError of one line if it makes no sense.
@@ -134,7 +138,17 @@ def read_study(path: Path, *, preset: str) -> list[Config]:
     held_out = tuple(_names(path, "held_out", content.get("held_out", [])))
     fields = {"seeds": tuple(seeds), "held_out": held_out} | ({} if steps is None else {"steps": steps})
     fields["sources"] = read_specs(content.get("sources", []))
-    return [_make(name, group, agent, fields, changes) for group in together for agent in agents]
+    if (start := content.get("from", PRETRAINED)) != PRETRAINED:
+        raise ValueError(
+            f"a study begins with {PRETRAINED} or with new agents, not from {start!r} as in {path}"
+        )
+    runs = [_make(name, group, agent, fields, changes) for group in together for agent in agents]
+    return list(map(_with_pretrained, runs)) if "from" in content else runs
+
+
+def _with_pretrained(config: Config) -> Config:
+    """A run that begins with the agent of the package."""
+    return replace(config, initial_agent=digest(agent_to_begin_with(PRETRAINED, config)))
 
 
 def _make(

@@ -36,6 +36,7 @@ from afk.training.config import Config, read_config, run_difference
 from afk.training.keeping import free_if_untrained
 from afk.training.lock import lock
 from afk.training.log import read_log
+from afk.training.pretrained import begins_with_pretrained
 from afk.training.progress import train_with_bar
 from afk.training.trainer import compile_run, start_run
 
@@ -137,7 +138,7 @@ def do_run(
 def open_run(config: Config, folder: Path) -> bool:
     """Make the folder of a run if it is not there, and tell so; a ValueError if another run is."""
     if not (folder / "config.json").exists():
-        start_run(config, folder)
+        start_run(config, folder, begins_with_pretrained(config))
         return True
     if difference := run_difference(config, read_config(folder)):
         raise ValueError(f"{folder} holds another run: {difference}; choose another folder for runs")

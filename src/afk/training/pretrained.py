@@ -58,6 +58,21 @@ def find_agent(name: str, tasks: tuple[str, ...], *, any_task: bool = False) -> 
     return agent
 
 
+def agent_to_begin_with(name: str, config: Config) -> Agent:
+    """The network of a trained agent that a run may begin with, with room for the run's sources."""
+    return find_agent(name, config.tasks, any_task=True).network.with_sources(len(config.sources))
+
+
+def begins_with_pretrained(config: Config) -> Agent | None:
+    """The agent of the package that a run begins with, or None; a ValueError if it began with another."""
+    if not config.initial_agent:
+        return None
+    agent = agent_to_begin_with(PRETRAINED, config)
+    if checkpoint.digest(agent) != config.initial_agent:
+        raise ValueError("this run began with another agent than the one that comes with the package")
+    return agent
+
+
 def own_task(name: str) -> str:
     """The one task that the agent of a run's folder, or of a checkpoint, was trained on."""
     path = Path(name)
