@@ -1,7 +1,7 @@
 """A small decoder in JAX: rotary positions, RMS norms, gated layers, the embedding tied to the output.
 
-Parameters are float32, what is computed is bfloat16. Rows are padded on the right, where nothing that
-matters attends to them, so that no mask but the causal one is needed.
+Parameters are float32; what is computed is bfloat16, but float32 on CPUs, where that is faster. Rows are
+padded on the right, where nothing that matters attends to them, so that no mask but the causal one is needed.
 """
 
 from functools import partial
@@ -12,7 +12,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from language import CONTEXT, END, PAD
-from safetensors.numpy import load_file, save_file
+from safetensors import numpy as safetensors
+
+from afk.files import write_file
 
 HEAD = 64  # channels of a head
 LONGEST = 24  # tokens of a reply
@@ -71,12 +73,19 @@ def count_parameters(model: Decoder) -> int:
 
 def save(model: Decoder, path: Path) -> None:
     """Write a decoder in bfloat16."""
-    save_file({name: np.asarray(leaf.astype(jnp.bfloat16)) for name, leaf in model._asdict().items()}, path)
+    leaves = {name: np.asarray(leaf.astype(jnp.bfloat16)) for name, leaf in model._asdict().items()}
+    write_file(path, safetensors.save(leaves))
 
 
 def load(path: Path) -> Decoder:
     """Read a decoder."""
-    return Decoder(**{name: jnp.asarray(leaf, jnp.float32) for name, leaf in load_file(path).items()})
+    leaves = safetensors.load_file(path)
+    return Decoder(**{name: jnp.asarray(leaf, jnp.float32) for name, leaf in leaves.items()})
+
+
+def computed() -> Any:
+    """The type of what is computed."""
+    return jnp.float32 if jax.default_backend() == "cpu" else jnp.bfloat16
 
 
 def run(model: Decoder, tokens: jax.Array) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
@@ -99,7 +108,7 @@ def run(model: Decoder, tokens: jax.Array) -> tuple[jax.Array, tuple[jax.Array, 
         seen = jax.nn.dot_product_attention(queries, keys, values, is_causal=True)
         return _go_on(stream, seen, part), (keys, values)
 
-    stream = model.embedding.astype(jnp.bfloat16)[tokens]
+    stream = model.embedding.astype(computed())[tokens]
     stream, cache = jax.lax.scan(jax.checkpoint(layer), stream, _layers(model))
     return _normalise(stream, model.last_norm), cache
 
@@ -107,7 +116,7 @@ def run(model: Decoder, tokens: jax.Array) -> tuple[jax.Array, tuple[jax.Array, 
 def score(model: Decoder, tokens: jax.Array) -> jax.Array:
     """The logarithm of the probability of every token but the first, (rows, length - 1) float32."""
     thought, _ = run(model, tokens)
-    logits = (thought[:, :-1] @ model.embedding.astype(jnp.bfloat16).T).astype(jnp.float32)
+    logits = (thought[:, :-1] @ model.embedding.astype(computed()).T).astype(jnp.float32)
     chosen = jnp.take_along_axis(logits, tokens[:, 1:, None], -1)[..., 0]
     return chosen - jax.nn.logsumexp(logits, -1)
 
@@ -133,7 +142,7 @@ def reply(
     empty = jnp.zeros((layers, rows, LONGEST, heads, HEAD), keys.dtype)
 
     def choose(thought: jax.Array, key: jax.Array) -> jax.Array:
-        logits = (thought @ model.embedding.astype(jnp.bfloat16).T).astype(jnp.float32)
+        logits = (thought @ model.embedding.astype(computed()).T).astype(jnp.float32)
         if temperature:
             return jax.random.categorical(key, logits / temperature).astype(jnp.int32)
         return logits.argmax(-1).astype(jnp.int32)
@@ -163,7 +172,7 @@ def reply(
             )
             return _go_on(stream, seen, weights), (keys, values)
 
-        stream = model.embedding.astype(jnp.bfloat16)[token][:, None]
+        stream = model.embedding.astype(computed())[token][:, None]
         parts = (_layers(model), keys, values, new_keys, new_values)
         stream, (new_keys, new_values) = jax.lax.scan(layer, stream, parts)
         return number + 1, said, _normalise(stream, model.last_norm)[:, 0], new_keys, new_values
@@ -175,7 +184,7 @@ def reply(
 def _layers(model: Decoder) -> tuple[jax.Array, ...]:
     """What every layer has, in the precision of what is computed."""
     parts = (model.attention_norm, model.attend, model.gather, model.norm, model.widen, model.narrow)
-    return tuple(part.astype(jnp.bfloat16) for part in parts)
+    return tuple(part.astype(computed()) for part in parts)
 
 
 def _attend(
@@ -198,7 +207,7 @@ def _normalise(stream: jax.Array, scale: jax.Array) -> jax.Array:
     """A root mean square norm, in float32."""
     wide = stream.astype(jnp.float32)
     wide = wide * jax.lax.rsqrt((wide**2).mean(-1, keepdims=True) + 1e-6)
-    return (wide * scale.astype(jnp.float32)).astype(jnp.bfloat16)
+    return (wide * scale.astype(jnp.float32)).astype(computed())
 
 
 def _turn(heads: jax.Array, places: jax.Array) -> jax.Array:
@@ -208,9 +217,9 @@ def _turn(heads: jax.Array, places: jax.Array) -> jax.Array:
     first, second = jnp.split(heads.astype(jnp.float32), 2, axis=-1)
     sine, cosine = jnp.sin(angles), jnp.cos(angles)
     turned = jnp.concatenate([first * cosine - second * sine, first * sine + second * cosine], -1)
-    return turned.astype(jnp.bfloat16)
+    return turned.astype(computed())
 
 
-def bucket(size: int, sizes: tuple[int, ...] = (256, 512, 1024, 1536, 2048, CONTEXT)) -> int:
+def bucket(size: int, sizes: tuple[int, ...] = (256, 512, 1024, 2048, CONTEXT)) -> int:
     """The smallest of some sizes that is enough: few shapes are compiled."""
     return next(each for each in sizes if each >= size)

@@ -12,7 +12,6 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -22,8 +21,9 @@ import jax
 import numpy as np
 from decoder import LONGEST, Decoder, bucket, load, save, score
 from language import CONTEXT, END, REPLY, Words, begin, encode
+from pack import ROWS, WORDS, Row, load_rows, make_batch
 from serve import SmallModel, read_said
-from train import LENGTHS, OPTIMIZER, Row, compute_loss, load_rows, make_batch
+from train import LENGTHS, OPTIMIZER, apply_gradient, compute_loss
 
 LEVELS = 64  # of a task that a process draws at once
 SEED = 500_000  # the first process's; `afk eval` plays seed 0
@@ -162,10 +162,7 @@ _policy_gradient = jax.jit(jax.grad(policy_loss))
 _expert_gradient = jax.jit(jax.grad(compute_loss))
 
 
-@partial(jax.jit, donate_argnums=(0, 1))
-def _apply(model: Decoder, state: Any, gradient: Decoder, rate: float) -> tuple[Decoder, Any]:
-    updates, state = OPTIMIZER.update(gradient, state, model)
-    return jax.tree.map(lambda leaf, change: leaf - rate * change, model, updates), state
+_apply = jax.jit(apply_gradient, donate_argnums=(0, 1))
 
 
 def batches(tries: list[Try], advantages: np.ndarray, tokens: int) -> list[tuple[np.ndarray, ...]]:
@@ -219,15 +216,17 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=50, help="of a try, at most")
     parser.add_argument("--rate", type=float, default=5e-5)
     parser.add_argument("--tokens", type=int, default=16_384, help="of a batch, padding included")
-    parser.add_argument("--rows", type=Path, help="the expert's episodes as train.py --keep wrote them")
+    parser.add_argument("--data", type=Path, help="the expert's episodes as pack.py wrote them")
     parser.add_argument("--expert", type=float, default=0.1, help="the weight of their loss")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    model, words = load(options.model / "model.safetensors"), Words.load(options.model / "words.json")
-    words.save(options.out / "words.json")
+    model, words = load(options.model / "model.safetensors"), Words.load(options.model / WORDS)
+    words.save(options.out / WORDS)
     small = SmallModel(options.model, 1.0)
     state, random = OPTIMIZER.init(model), np.random.default_rng(0)
-    rows = [row for row in load_rows(options.rows) if len(row[0]) <= 1024] if options.rows else []
+    rows: list[Row] = []
+    if options.data:
+        rows = [row for row in load_rows(options.data / ROWS) if len(row[0]) <= 1024]
 
     def expert() -> Row | None:
         if not rows:

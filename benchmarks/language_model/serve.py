@@ -12,11 +12,12 @@ import jax
 import numpy as np
 from decoder import LONGEST, Decoder, bucket, load, reply
 from language import CONTEXT, END, PAD, REPLY, Words, encode, turns_of
+from pack import WORDS
 
 from afk.play.expert import Move
 from afk.play.serving import make_server, say
 
-AT_ONCE = (1, 8, 32, 128)  # requests that are answered together: few shapes are compiled
+AT_ONCE = (1, 8, 32)  # requests that are answered together: few shapes are compiled
 ROOM = 2**15  # tokens that are read together, padding included
 
 
@@ -24,7 +25,7 @@ class SmallModel:
     """The model; requests that come while it is busy are answered together."""
 
     def __init__(self, folder: Path, temperature: float = 0.0) -> None:
-        self._words, self._model = Words.load(folder / "words.json"), load(folder / "model.safetensors")
+        self._words, self._model = Words.load(folder / WORDS), load(folder / "model.safetensors")
         self._temperature, self._key = temperature, jax.random.key(0)
         self._waiting: queue.SimpleQueue[tuple[list[int], Future[list[int]]]] = queue.SimpleQueue()
         threading.Thread(target=self._work, daemon=True).start()
