@@ -190,6 +190,7 @@ def improve(
     tries: list[Try],
     expert: Callable[[], Row | None],
     options: argparse.Namespace,
+    rate: float,
 ) -> tuple[Decoder, Any]:
     """One step on a batch of tries, and on some of the expert's episodes."""
     advantages = weigh(tries)
@@ -201,7 +202,7 @@ def improve(
     if (batch := expert()) is not None:
         part = _expert_gradient(model, *batch)
         gradient = jax.tree.map(lambda all_of, each: all_of + options.expert * each, gradient, part)
-    return _apply(model, state, gradient, options.rate)
+    return _apply(model, state, gradient, rate)
 
 
 def main() -> None:
@@ -214,7 +215,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="levels at once")
     parser.add_argument("--tries", type=int, default=8, help="at each level")
     parser.add_argument("--turns", type=int, default=50, help="of a try, at most")
-    parser.add_argument("--rate", type=float, default=5e-5)
+    parser.add_argument("--rate", type=float, default=2e-4, help="at first; it falls to 0")
     parser.add_argument("--tokens", type=int, default=16_384, help="of a batch, padding included")
     parser.add_argument("--data", type=Path, help="the expert's episodes as pack.py wrote them")
     parser.add_argument("--expert", type=float, default=0.1, help="the weight of their loss")
@@ -241,7 +242,8 @@ def main() -> None:
                 tasks = [options.tasks[(turn + at) % len(options.tasks)] for at in range(len(workers))]
                 turn += len(workers)
                 tries = collect(small, words, workers, tasks, options.turns)
-                model, state = improve(model, state, tries, expert, options)
+                rate = options.rate * (1 - share)
+                model, state = improve(model, state, tries, expert, options, rate)
                 small.learn(model)
                 step += 1
                 line = {"step": step, "share": round(share, 4), **summarise(tries)}

@@ -17,8 +17,7 @@ from pack import WORDS
 from afk.play.expert import Move
 from afk.play.serving import make_server, say
 
-AT_ONCE = (1, 8, 32)  # requests that are answered together: few shapes are compiled
-ROOM = 2**15  # tokens that are read together, padding included
+AT_ONCE = (1, 8, 32, 128)  # requests that are answered together: few shapes are compiled
 
 
 class SmallModel:
@@ -44,7 +43,7 @@ class SmallModel:
         """What the model says to each row of tokens, of any number of rows."""
         said: list[list[int]] = []
         longest = bucket(max(map(len, rows)))
-        most = max(rows for rows in AT_ONCE if rows * longest <= ROOM)
+        most = max(rows for rows in AT_ONCE if rows * longest <= room())
         for first in range(0, len(rows), most):
             part = rows[first : first + most]
             tokens = np.full((bucket(len(part), AT_ONCE), bucket(max(map(len, part)))), PAD, np.int32)
@@ -69,6 +68,11 @@ class SmallModel:
                 continue
             for (_, answer), tokens in zip(requests, replies, strict=True):
                 answer.set_result(tokens)
+
+
+def room() -> int:
+    """The most tokens that are read together, padding included."""
+    return 2 ** (15 if jax.default_backend() == "cpu" else 17)
 
 
 def prompt_of(messages: list[dict[str, Any]], words: Words) -> list[int]:

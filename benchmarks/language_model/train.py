@@ -1,7 +1,7 @@
 """Train a small decoder on packed episodes: the expert's replies, given all that came before.
 
-In the first half of the time what is read counts a little as well (``--reading``): most of it repeats what was
-read before, and looking that up is most of what a reply takes.
+In the first half of the time what is read counts a little as well (``--reading``): most of it repeats what
+was read before, and looking that up is most of what a reply takes.
 """
 
 import argparse
@@ -106,7 +106,9 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=8)
     parser.add_argument("--tokens", type=int, default=32_768, help="of a step, padding included")
     parser.add_argument("--rate", type=float, default=2e-3)
-    parser.add_argument("--reading", type=float, default=0.1, help="what a token that is read counts at first")
+    parser.add_argument(
+        "--reading", type=float, default=0.1, help="what a token that is read counts at first"
+    )
     parser.add_argument("--width", type=int, default=320)
     parser.add_argument("--layers", type=int, default=8)
     options = parser.parse_args()

@@ -21,7 +21,7 @@ EXPORT = Export("qbabyai/object-in-box", episodes=2, macros=True)
 @pytest.fixture(scope="module")
 def modules() -> Any:
     """The scripts, which lie beside each other and not in a package."""
-    names = ("language", "decoder", "train", "serve")
+    names = ("language", "decoder", "pack", "train", "serve", "reinforce")
     sys.path.insert(0, str(HERE))
     yield {name: importlib.import_module(name) for name in names}
     sys.path.remove(str(HERE))
@@ -79,14 +79,16 @@ def test_it_learns_from_exported_episodes_and_is_served(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     write_episodes(tmp_path / "data" / "one.jsonl", EXPORT, episodes)
-    train = modules["train"]
-    command = ["train", "--data", str(tmp_path / "data"), "--out", str(tmp_path), "--minutes", "0.1"]
-    command += ["--width", "64", "--layers", "1", "--tokens", "512", "--keep", str(tmp_path / "rows.npz")]
-    monkeypatch.setattr(sys, "argv", command)
-    monkeypatch.setattr(train, "ProcessPoolExecutor", InOneProcess)
+    pack, train = modules["pack"], modules["train"]
+    monkeypatch.setattr(pack, "ProcessPoolExecutor", InOneProcess)
+    packed = ["--data", str(tmp_path / "data"), "--out", str(tmp_path / "packed")]
+    monkeypatch.setattr(sys, "argv", ["pack", *packed])
+    pack.main()
+    command = ["train", "--data", str(tmp_path / "packed"), "--out", str(tmp_path), "--minutes", "0.1"]
+    monkeypatch.setattr(sys, "argv", [*command, "--width", "64", "--layers", "1", "--tokens", "512"])
     train.main()
     record = json.loads((tmp_path / "training.json").read_text())
-    assert "2 episodes" in capsys.readouterr().out and record["parameters"] > 50_000
+    assert "2 episodes, " in capsys.readouterr().out and record["parameters"] > 50_000
     assert record["held_out_loss"] < 4  # log of 70 words at the start
     small = modules["serve"].SmallModel(tmp_path)
     said = small(episodes[0]["messages"][:2], episodes[0]["tools"])
