@@ -53,7 +53,7 @@ def test_no_other_asker_does_better() -> None:
     )
     best = expect(levels, bayesian(levels, levels.lies), levels.lies).net_return
     after = [(said, SILENT) for said in (0, 1)] + [(SILENT, said) for said in (0, 1)]
-    for first, *then in product((STOP, 0, 1), *[(False, True)] * 4):
+    for first, then in product((STOP, 0, 1), product((False, True), repeat=4)):
         goes_on = dict(zip(after, then, strict=True))
 
         def choose(heard: Heard, first: int = first, goes_on: dict[Heard, bool] = goes_on) -> np.ndarray:
