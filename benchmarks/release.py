@@ -5,12 +5,15 @@ python benchmarks/release.py --python python3.11 python3.12 python3.13 --tests f
 
 Wheel and source distribution are built and checked. Then each Python gets a fresh environment with the
 newest versions that pip chooses, and one with the lowest that pyproject.toml allows. The wheel is installed
-there and used in a folder without sources: the version, a pretrained agent, the tables, and tests. It ends
-with exit code 1 if anything failed.
+there and used in a folder without sources: the version, a pretrained agent, the tables, and tests; with
+`--whole` also the demonstration, and style and types of the sources. It ends with exit code 1 if anything
+failed. With `--record` what was seen is kept in results/versions.json, and the table of all that is printed.
 """
 
 import argparse
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +21,8 @@ import time
 import tomllib
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from afk.files import read_json, write_json
 
 ROOT = Path(__file__).parents[1]
 SETS = ("newest", "lowest")
@@ -39,6 +44,15 @@ TESTS = {
     "fast": ["tests", "-m", "not slow"],
     "all": ["tests"],
 }
+DEMONSTRATION = ["afk", "demo"]
+LINT = (["ruff", "check", "."], ["ruff", "format", "--check", "."], ["lint-imports", "--no-cache"])
+RECORDS = ROOT / "results" / "versions.json"
+NAMED = ("jax", "equinox", "numpy", "gymnasium", "typer")
+VERSIONS = """
+import importlib.metadata, json, platform, sys
+versions = {name: importlib.metadata.version(name) for name in sys.argv[1:]}
+print(json.dumps({"python": platform.python_version(), **versions}))
+"""
 TRIALS = (
     ["afk", "--version"],
     ["afk", "eval", "pretrained", "--task", "qbabyai/danger", "--episodes", "8"],
@@ -49,14 +63,15 @@ TRIALS = (
 def requirements(which: str, *, tests: str) -> list[str]:
     """What to install beside the wheel: nothing fixed for the newest versions, every bound for the lowest."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    bounds = [each.partition(";")[0].strip() for each in project["optional-dependencies"]["dev"]]
+    bounds = project["optional-dependencies"]["dev"]
     if tests == "none":
         bounds = []
     elif tests == "core":
         bounds = [each for each in bounds if each.partition(">=")[0] in TESTERS]
     if which == "newest":
         return bounds
-    return [each.replace(">=", "==") for each in (*project["dependencies"], *bounds)]
+    # The bound itself, but not that of a Python in the condition behind it.
+    return [each.replace(">=", "==", 1) for each in (*project["dependencies"], *bounds)]
 
 
 def do(*command: str | Path, folder: Path, log: Path) -> None:
@@ -81,20 +96,51 @@ def build(place: Path, log: Path) -> Path:
     return next(target.glob("*.whl"))
 
 
-def try_out(python: str, which: str, wheel: Path, tests: str, place: Path, log: Path) -> None:
+def try_out(
+    python: str, which: str, wheel: Path, options: argparse.Namespace, place: Path, log: Path
+) -> None:
     """Install a wheel in a fresh environment and use it there; a CalledProcessError if something fails."""
     do(python, "-m", "venv", place / "venv", folder=place, log=log)
     programs = place / "venv" / "bin"
-    wanted = requirements(which, tests=tests)
+    wanted = requirements(which, tests=options.tests)
     do(programs / "pip", "install", "--quiet", wheel, *wanted, folder=place, log=log)
-    for name, *arguments in TRIALS:
+    for name, *arguments in (*TRIALS, DEMONSTRATION) if options.whole else TRIALS:
         do(programs / name, *arguments, folder=place, log=log)
-    if tests != "none":
+    if options.whole:
+        for name, *arguments in LINT:
+            do(programs / name, *arguments, folder=ROOT, log=log)
+        do(programs / "basedpyright", "--pythonpath", programs / "python", folder=ROOT, log=log)
+    if options.tests != "none":
         for name in ("tests", "results", "docs", "examples", "benchmarks"):
             shutil.copytree(ROOT / name, place / name, ignore=shutil.ignore_patterns("__pycache__"))
         for path in [each for each in ROOT.iterdir() if each.is_file() and each.name[0] != "."]:
             shutil.copy(path, place)
-        do(programs / "python", "-m", "pytest", *TESTS[tests], folder=place, log=log)
+        do(programs / "python", "-m", "pytest", *TESTS[options.tests], folder=place, log=log)
+
+
+def versions(python: Path) -> dict[str, str]:
+    """The versions of Python and of what matters most in an environment; nothing if it has none."""
+    said = subprocess.run([python, "-c", VERSIONS, *NAMED], capture_output=True, text=True)
+    return json.loads(said.stdout) if said.returncode == 0 else {}
+
+
+def summary(log: Path) -> str:
+    """What pytest said in the end, but the time: `12 passed, 1 skipped`; empty if it did not get there."""
+    found = re.findall(r"^(\d+ (?:passed|failed|skipped).*?) in [\d.]+s", log.read_text(), re.MULTILINE)
+    return found[-1] if found else ""
+
+
+def keep(rows: list[dict[str, str]]) -> None:
+    """Rows beside those of other environments in the record, and all of them printed as a table."""
+    known = read_json(RECORDS)["environments"] if RECORDS.exists() else []
+    place = {(row["python"].rpartition(".")[0], row["set"]): row for row in (*known, *rows)}
+    kept = [place[each] for each in sorted(place)]
+    write_json(
+        RECORDS, {"what": "The wheel in fresh environments: benchmarks/release.py", "environments": kept}
+    )
+    columns = ("python", "set", *NAMED, "done", "tests", "outcome")
+    for row in (columns, ["---"] * len(columns), *([each[name] for name in columns] for each in kept)):
+        print("|", " | ".join(row), "|")
 
 
 def main() -> int:
@@ -105,10 +151,14 @@ def main() -> int:
     parser.add_argument("--python", nargs="+", default=[sys.executable], help="interpreters to try")
     parser.add_argument("--set", nargs="+", choices=SETS, default=SETS, help="versions to install")
     parser.add_argument("--tests", choices=TESTS, default="fast", help="what is tested")
+    parser.add_argument("--whole", action="store_true", help="demonstration, style and types, too")
+    parser.add_argument("--record", action="store_true", help=f"keep what was seen in {RECORDS.name}")
     parser.add_argument("--logs", type=Path, default=ROOT / "build" / "release", help="where logs are kept")
     options = parser.parse_args()
+    if options.whole and options.tests not in ("fast", "all"):
+        parser.error("--whole needs --tests fast or all, which install what style and types are checked with")
     options.logs.mkdir(parents=True, exist_ok=True)
-    logs, failed = options.logs.resolve(), False
+    logs, rows = options.logs.resolve(), []
     for log in logs.glob("*.log"):
         log.unlink()
     with TemporaryDirectory() as folder:
@@ -117,16 +167,26 @@ def main() -> int:
         for python in options.python:
             for which in options.set:
                 name, start = f"{Path(python).name}-{which}", time.monotonic()
-                place = Path(folder) / name
+                place, log = Path(folder) / name, logs / f"{name}.log"
                 place.mkdir()
                 try:
-                    try_out(python, which, wheel, options.tests, place, logs / f"{name}.log")
+                    try_out(python, which, wheel, options, place, log)
                     outcome = "works"
                 except subprocess.CalledProcessError as error:
-                    failed, outcome = True, f"fails: {' '.join(map(str, error.cmd))[:80]}; see {logs}"
-                shutil.rmtree(place)
+                    outcome = f"fails: {' '.join(map(str, error.cmd))[:80]}; see {logs}"
                 print(f"{name:24} {time.monotonic() - start:6.0f} s  {outcome}", flush=True)
-    return int(failed)
+                done = "tests, demo, lint" if options.whole else "tests"
+                row = {
+                    "set": which,
+                    "done": done,
+                    "tests": summary(log),
+                    "outcome": outcome.partition(":")[0],
+                }
+                rows.append(versions(place / "venv" / "bin" / "python") | row)
+                shutil.rmtree(place)
+    if options.record:
+        keep([row for row in rows if "python" in row])
+    return int(any(row["outcome"] != "works" for row in rows))
 
 
 if __name__ == "__main__":
