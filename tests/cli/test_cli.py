@@ -112,7 +112,7 @@ def test_the_expert_is_evaluated_on_a_task_by_its_letters() -> None:
         (("eval", "expert", "--task", "qbabyai/danger", "--episodes", "0"), ("--episodes", "1")),
         (("eval", "expert", "--task", "qbabyai/danger", "--seed", "one"), ("--seed",)),
         (("eval", "expert"), ("say what expert is to play: --task",)),
-        (("eval", "openai:any", "--task", "C", "--source", "sql"), ("with the oracle", "--source")),
+        (("eval", "openai:any", "--task", "C", "--source", "nowhere"), ("unknown source", "nowhere", "sql")),
         (("bench", "env", "--task", "qbabyai/nowhere"), ("unknown task", "qbabyai/nowhere")),
         (
             ("eval", "pretrained", "--task", "qbabyai/object-in-box+danger-two-rooms"),
