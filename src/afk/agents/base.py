@@ -116,8 +116,9 @@ class Agent(eqx.Module):
     def with_sources(self, sources: int) -> Self:
         """This agent where there are so many sources with traits, none for the paper's oracle.
 
-        An agent that was trained with the oracle asks each of them as it asked the oracle, and knows nothing
-        of their terms yet; so training may begin with it. One that has no room for them stays what it is.
+        An agent that was trained with the oracle asks each of them where it asked the oracle, but is less
+        sure of it, and knows nothing of their terms yet; so training may begin with it. One that has no room
+        for them stays what it is.
         """
         del sources
         return self

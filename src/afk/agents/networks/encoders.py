@@ -57,7 +57,7 @@ class TermsEncoder(eqx.Module):
         if not sources:
             return None
         key = jax.random.fold_in(key, _TERMS)
-        return TermsEncoder(Linear(_TERMS_READ * sources, width, key=key, scale=_TERMS_SCALE))
+        return TermsEncoder(Linear(_TERMS_READ * sources, width, key=key, scale=1.0))
 
     @staticmethod
     def blind(sources: int, width: int) -> "TermsEncoder":
@@ -69,7 +69,8 @@ class TermsEncoder(eqx.Module):
         """From (n, sources, 3) float32 to (n, width)."""
         paid, answered = terms[..., :2], terms[..., 2:]
         read = [paid, jnp.log1p(_FINEST * paid) / math.log1p(_FINEST), jnp.log1p(answered)]
-        features = jnp.concatenate(read, -1).reshape(len(terms), -1)
+        # Scaled here and not in the weights: who begins without them learns to see prices sooner.
+        features = _TERMS_SCALE * jnp.concatenate(read, -1).reshape(len(terms), -1)
         return self.linear(features.astype(self.linear.weight.dtype))
 
 

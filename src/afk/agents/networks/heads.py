@@ -10,6 +10,7 @@ import numpy as np
 from afk.agents.networks.encoders import Linear
 
 _TINY = 1e-8
+_CERTAINTY = 0.15  # what is left of log-odds of 10 for asking and of -20 against, as agents end with
 
 
 class Perceptron(eqx.Module):
@@ -35,13 +36,15 @@ class Perceptron(eqx.Module):
 
 
 def split_choice(head: Perceptron, choice: int, ways: int) -> Perceptron:
-    """The same head with some ways, each as likely, in the place of its last choice of a number."""
+    """A head with some ways, each as likely, in the place of its last choice of a number.
+
+    It is less sure than it was: who asks, or acts, all but always never finds out what else is worth.
+    """
     last = head.layers[-1]
     columns = np.array([*range(choice), *[choice] * ways])
-    bias = last.bias[columns] - jnp.where(columns == choice, math.log(ways), 0.0)
-    return eqx.tree_at(
-        lambda each: (each.layers[-1].weight, each.layers[-1].bias), head, (last.weight[:, columns], bias)
-    )
+    weight, bias = (_CERTAINTY * each[..., columns] for each in (last.weight, last.bias))
+    bias -= jnp.where(columns == choice, math.log(ways), 0.0)
+    return eqx.tree_at(lambda each: (each.layers[-1].weight, each.layers[-1].bias), head, (weight, bias))
 
 
 class Pointer(eqx.Module):
