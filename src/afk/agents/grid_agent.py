@@ -21,6 +21,7 @@ from afk.agents.networks.encoders import (
 )
 from afk.agents.networks.fusion import FilmBlock, Recurrence
 from afk.agents.networks.heads import Perceptron, Pointer, entropy, log_probability, split_choice
+from afk.agents.networks.ops import largest
 from afk.agents.reading import Reading
 from afk.agents.variants import Variant
 from afk.envs.qbabyai.world.cells import ACT, ASK
@@ -111,7 +112,7 @@ class GridAgent(Agent):
         view = self.view(image)
         for block in self.film:
             view = block(view, h_s)
-        pooled = view.max((1, 2)) if self.readout is None else self.readout(view.reshape(len(view), -1))
+        pooled = largest(view, (1, 2)) if self.readout is None else self.readout(view.reshape(len(view), -1))
         inputs = normalise(pooled) if self.terms is None else normalise(pooled) + self.terms(terms)
         projected = self.recurrence.inputs(inputs).reshape(steps, count, -1)
 

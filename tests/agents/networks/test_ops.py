@@ -1,4 +1,6 @@
-"""Products that are cut into pieces: the same numbers as those of one product."""
+"""Products that are cut into pieces, and maxima: the same numbers as those of JAX, and gradients besides."""
+
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -6,7 +8,7 @@ import numpy as np
 import pytest
 
 from afk.agents.networks.encoders import around_words
-from afk.agents.networks.ops import add_pieces, add_products, add_rows, align, look_up, weigh_rows
+from afk.agents.networks.ops import add_pieces, add_products, add_rows, align, largest, look_up, weigh_rows
 from afk.training.presets import preset
 
 KEY = jax.random.key(0)
@@ -56,3 +58,36 @@ def test_every_word_has_the_encoding_of_what_it_is_in() -> None:
     words = around_words(every, size)[0, :, 0].tolist()
     notes = [float(note) for note in range(1, 1 + size.notes) for _ in range(size.note_words)]
     assert words == [0.0] * size.instruction_words + notes
+
+
+@pytest.mark.parametrize("axes", [(1,), (1, 2)])
+def test_the_largest_and_its_gradient_are_those_of_jax(axes: tuple[int, ...]) -> None:
+    x = jnp.round(2 * jax.random.normal(jax.random.key(0), (5, 4, 3, 6)))  # many are as large as others
+    weights = jax.random.normal(jax.random.key(1), x.max(axes).shape)
+    value, gradient = jax.value_and_grad(lambda each: (largest(each, axes) * weights).sum())(x)
+    expected_value, expected = jax.value_and_grad(lambda each: (each.max(axes) * weights).sum())(x)
+    assert value == expected_value
+    np.testing.assert_array_equal(gradient, expected)
+
+
+def test_the_largest_has_a_finite_gradient_where_its_input_is_rounded_otherwise_the_second_time() -> None:
+    times = []
+
+    def unlike(x: np.ndarray) -> np.ndarray:
+        times.append(1)
+        return np.float32(1e-6 * (len(times) - 1)) * np.ones_like(x)
+
+    def gradient(pool: Callable[[jax.Array], jax.Array]) -> jax.Array:
+        """As a compiler may do it: the maximum is kept for the gradient, what it is of is computed again."""
+        times.clear()
+
+        def total(x: jax.Array) -> jax.Array:
+            fixed = jax.lax.stop_gradient(x)
+            return pool(x + jax.pure_callback(unlike, jax.ShapeDtypeStruct(x.shape, x.dtype), fixed)).sum()
+
+        kept = jax.checkpoint(total, policy=lambda primitive, *_, **__: primitive.name == "reduce_max")
+        return jax.grad(kept)(jnp.array([[0.1, 0.7], [0.3, 0.2]]))
+
+    assert jnp.isnan(gradient(lambda x: x.max(1))).all()
+    assert len(times) == 2
+    assert jnp.isfinite(gradient(lambda x: largest(x, (1,)))).all()

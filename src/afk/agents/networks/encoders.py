@@ -12,7 +12,7 @@ import numpy as np
 
 from afk.agents.base import Size
 from afk.agents.networks.convolution import Convolution
-from afk.agents.networks.ops import look_up, weigh_rows
+from afk.agents.networks.ops import largest, look_up, weigh_rows
 from afk.agents.reading import Reading
 from afk.language import PAD
 
@@ -214,7 +214,7 @@ class SetEncoder(eqx.Module):
         """Notes (n, notes, width), of which (n, notes) are used, as h_s: (n, width)."""
         for layer in self.layers:
             notes = jax.nn.relu(layer(notes))
-        return jnp.where(used[..., None], notes, 0).max(1)
+        return largest(jnp.where(used[..., None], notes, 0), (1,))
 
 
 def read_notes(

@@ -1,4 +1,4 @@
-"""Products with small tables that are learned, and their gradients: sums over very many rows."""
+"""Products with small tables that are learned, maxima, and the gradients of both."""
 
 from functools import partial
 
@@ -66,6 +66,28 @@ def _weigh_back(weights: jax.Array, gradient: jax.Array) -> tuple[None, jax.Arra
 
 
 weigh_rows.defvjp(_weighed, _weigh_back)
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(1,))
+def largest(x: jax.Array, axes: tuple[int, ...]) -> jax.Array:
+    """The maximum over some axes, with a gradient that is finite on every device.
+
+    JAX shares the gradient among the entries that equal the maximum, and divides by their number. On a GPU
+    the compiler may compute the entries once more for the gradient, rounded otherwise: then none equals it,
+    and nothing is divided by nothing. Such a maximum passes no gradient here.
+    """
+    return x.max(axes)
+
+
+@largest.defjvp
+def _largest_jvp(
+    axes: tuple[int, ...], primals: tuple[jax.Array], tangents: tuple[jax.Array]
+) -> tuple[jax.Array, jax.Array]:
+    (x,), (change,) = primals, tangents
+    found = largest(x, axes)
+    is_largest = (x == jnp.expand_dims(found, axes)).astype(change.dtype)
+    count = jnp.maximum(is_largest.sum(axes), 1)
+    return found, (change * is_largest).sum(axes) / count
 
 
 def align(columns: int) -> int:
