@@ -22,8 +22,8 @@ def reproduce(
         typer.Argument(
             metavar="ITEM",
             help="table-1, lengths, released, textworld, ablation, last-answer, generalisation, "
-            "query-quality, query-histogram, task-statistics, game-statistics, pretrained or curves; without "
-            "it, all that have records.",
+            "query-quality, query-histogram, task-statistics, game-statistics, pretrained, headline, curves "
+            "or knowledge; without it, all that have records.",
         ),
     ] = None,
     folder: Annotated[
@@ -116,7 +116,8 @@ def _write(folder: Path, made: "dict[str, list[Table]]", archive: "Archive") -> 
     from importlib.util import find_spec
 
     from afk.files import write_file
-    from afk.report.figures import DRAWINGS, FORMATS, encode
+    from afk.report.figures import FORMATS, encode
+    from afk.report.items import DRAWINGS
     from afk.report.render import to_csv, to_latex, to_markdown
 
     written = 0

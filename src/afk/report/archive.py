@@ -28,6 +28,8 @@ class Archive:
         expert: what the expert did on each task, ``expert.json``, by task.
         games: statistics of the games of Q-TextWorld, ``textworld-games.json``, by task.
         pretrained: what the agents that come with the package did on each, ``pretrained.json``, by task.
+        knowledge_agents: what agents with sources came to, ``knowledge-agents.json``, row by row.
+        knowledge_experts: what who plans comes to there, ``knowledge-experts.json``, likewise.
         problems: files that cannot be used, and those that are not there; a line each.
     """
 
@@ -37,6 +39,8 @@ class Archive:
     expert: dict[str, dict[str, Any]] = field(default_factory=dict)
     games: dict[str, dict[str, Any]] = field(default_factory=dict)
     pretrained: dict[str, dict[str, Any]] = field(default_factory=dict)
+    knowledge_agents: tuple[dict[str, Any], ...] = ()
+    knowledge_experts: tuple[dict[str, Any], ...] = ()
     problems: tuple[str, ...] = ()
 
     def paper(self, *path: str) -> Published | None:
@@ -96,6 +100,8 @@ def read_archive(folder: Path) -> Archive:
         expert=attempt(_read_tasks, folder / "expert.json") or {},
         games=attempt(_read_tasks, folder / "textworld-games.json") or {},
         pretrained=attempt(_read_tasks, folder / "pretrained.json") or {},
+        knowledge_agents=attempt(_read_rows, folder / "knowledge-agents.json") or (),
+        knowledge_experts=attempt(_read_rows, folder / "knowledge-experts.json") or (),
         problems=tuple(problems),
     )
 
@@ -134,3 +140,11 @@ def _read_tasks(path: Path) -> dict[str, dict[str, Any]]:
     if not isinstance(rows, list) or not all(isinstance(look_up(row, "task"), str) for row in rows):
         raise ValueError(f"{path} is not a record of tasks: it has no list of them")
     return {row["task"]: row for row in rows}
+
+
+def _read_rows(path: Path) -> tuple[dict[str, Any], ...]:
+    """A record with a row for each task and point."""
+    rows = read_object(path).get("rows")
+    if not isinstance(rows, list) or not all(isinstance(look_up(row, "task"), str) for row in rows):
+        raise ValueError(f"{path} is not a record of agents with sources: it has no list of rows")
+    return tuple(rows)

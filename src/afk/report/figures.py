@@ -1,7 +1,7 @@
 """The paper's figures: training curves, and the histogram of queries. They take matplotlib."""
 
 import io
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
@@ -157,9 +157,3 @@ def _styles(runs: Iterable[RunRecord]) -> dict[tuple[str, str], tuple[str, str]]
         for agent, known in presets.items()
         for preset, line in zip(known, cycle(_LINES), strict=False)
     }
-
-
-DRAWINGS: dict[str, Callable[[Archive], dict[str, "Figure"]]] = {
-    "curves": draw_curves,
-    "query-histogram": draw_histogram,
-}
