@@ -88,7 +88,9 @@ def watch(
     found = agent if isinstance(agent, TrainedAgent) else load_agent(agent, task, any_task=any_task)
     name = agent if isinstance(agent, str) else "the agent"
     env = asking.put_into(make_roomy(task).with_sources(found.config.sources))
-    return trace_episode(play_on(found, env, name=name), found.network, seed=seed, level=level)
+    return trace_episode(
+        play_on(found, env, name=name, mode=asking.mode), found.network, seed=seed, level=level
+    )
 
 
 def train(

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import afk
 from afk.envs.asking import Asking
 from afk.envs.qbabyai.world.asking import ask_oracle
 from afk.envs.registry import make
@@ -189,3 +190,19 @@ def test_a_tabulated_source_is_the_oracle_where_it_knows_as_much() -> None:
             np.testing.assert_array_equal(mine, other, "good by words is good by what is revealed")
     with pytest.raises(ValueError, match="may answer otherwise each time"):
         Asking("human").put_into(env).draw_many(jax.random.key(0), 1)
+
+
+@pytest.mark.parametrize(
+    ("mode", "least", "most"), [("no-questions", 0.0, 0.2), ("all-told", 1.0, 1.0)], ids=["silenced", "told"]
+)
+def test_an_agent_without_answers_and_with_all_of_them(mode: str, least: float, most: float) -> None:
+    played = afk.evaluate("pretrained", "S", episodes=8, asking=Asking(mode=mode))
+    assert played["mode"] == mode and least <= played["success"] <= most and played["recall"] == 0
+    assert played.get("refusals", 0) == (played["queries"] if mode == "no-questions" else 0)
+
+
+def test_who_has_no_notebook_cannot_be_told() -> None:
+    with pytest.raises(ValueError, match="expert has no notebook"):
+        afk.evaluate("expert", "S", episodes=2, asking=Asking(mode="all-told"))
+    with pytest.raises(ValueError, match="unknown mode 'told'; it is one of no-questions, asking, all-told"):
+        Asking(mode="told")

@@ -1,6 +1,6 @@
 """Whom an agent asks, and on what terms: what the command line says of sources, put into an environment."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from afk.envs.core import Environment
@@ -8,6 +8,7 @@ from afk.knowledge.catalogue import find_source
 from afk.knowledge.traits import SourceSpec
 
 ORACLE = "oracle"
+MODES = NO_QUESTIONS, AS_IT_ASKS, ALL_TOLD = "no-questions", "asking", "all-told"  # what answers are there
 
 
 @dataclass(frozen=True)
@@ -17,14 +18,24 @@ class Asking:
     Attributes:
         source: its name; see `afk.knowledge.catalogue`.
         sources: what its traits are drawn from, and those of further sources; none for the paper's.
+        mode: one of `MODES`: every question is refused, answered, or the answers to Q_t are known from the
+            start, which is up to who plays.
     """
 
     source: str = ORACLE
     sources: tuple[SourceSpec, ...] = ()
+    mode: str = AS_IT_ASKS
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise ValueError(f"unknown mode {self.mode!r}; it is one of {', '.join(MODES)}")
 
     def put_into(self, env: Environment[Any]) -> Environment[Any]:
         """The environment with them; a ValueError if it has no room for them."""
-        env = env.with_sources(self.sources or env.sources)
+        sources = self.sources or env.sources
+        if self.mode == NO_QUESTIONS:
+            sources = tuple(replace(each, silence=(1.0, 1.0)) for each in sources or (SourceSpec(),))
+        env = env.with_sources(sources)
         return env if self.source == ORACLE else env.told_by(find_source(self.source))
 
 
