@@ -21,6 +21,7 @@ from afk.knowledge.human import Human
 from afk.knowledge.language_model import LanguageModel
 from afk.knowledge.source import Fact, Facts
 from afk.knowledge.sql import Sql
+from afk.knowledge.tabulate import tabulate
 
 ROWS = (
     Fact(("what", "jack", "toy"), "jack toy is blue ball", 0),
@@ -189,7 +190,7 @@ def test_a_tabulated_source_is_the_oracle_where_it_knows_as_much() -> None:
         for mine, other in zip(ask_all(ours), ask_all(theirs), strict=True):
             np.testing.assert_array_equal(mine, other, "good by words is good by what is revealed")
     with pytest.raises(ValueError, match="may answer otherwise each time"):
-        Asking("human").put_into(env).draw_many(jax.random.key(0), 1)
+        tabulate(Human(), plain.facts, plain.level.good_queries, range(2), env.vocabulary)
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def _ask_all(
         said = session.ask(
             [" ".join(words[i] for words, i in zip(classes, query, strict=True)) for query in queries]
         )
-    true_rows = [np.flatnonzero(_answering(np.asarray(table.keys), key)) for key in wanted]
+    true_rows = [np.flatnonzero(answering(np.asarray(table.keys), key)) for key in wanted]
     rows: list[_Row] = []
     by_name: dict[tuple[int, int], list[tuple[int, Answer]]] = {}
     for (function, adjective, noun), answer in zip(queries, said, strict=True):
@@ -84,7 +84,7 @@ def _ask_all(
         told = [(adjective, answer) for adjective, answer in answers if answer.kind == "told"]
         is_any = len(told) == len(answers) and len({answer.text for _, answer in told}) == 1
         for adjective, answer in told[:1] if is_any else told:
-            tokens = _encode(answer, known, vocabulary, np.shape(table.answers)[-1])
+            tokens = encode(answer, known, vocabulary, np.shape(table.answers)[-1])
             if tokens is not None:
                 scope = max((int(scopes[row]) for row in answer.facts), default=EVERYWHERE)
                 reveals = np.array([any(row in answer.facts for row in rows) for rows in true_rows])
@@ -96,14 +96,14 @@ def _words(classes: Sequence[Sequence[str]], query: Sequence[int]) -> list[str]:
     return [words[index] for words, index in zip(classes, query, strict=True)]
 
 
-def _answering(keys: np.ndarray, query: np.ndarray) -> np.ndarray:
+def answering(keys: np.ndarray, query: np.ndarray) -> np.ndarray:
     """Which of the (facts, 3) keys answer a good query, whose adjective may be `ANY`: (facts,) bool."""
     if (query == UNUSED).any():
         return np.zeros(len(keys), bool)
     return ((keys == query) | (keys == ANY) | (query == ANY)).all(-1)
 
 
-def _encode(answer: Answer, known: Facts, vocabulary: Vocabulary, length: int) -> np.ndarray | None:
+def encode(answer: Answer, known: Facts, vocabulary: Vocabulary, length: int) -> np.ndarray | None:
     """An answer as tokens: its own words if the vocabulary has them, otherwise the first fact it reveals."""
     sentences = [fact.answer for fact in known.rows if fact.row in answer.facts[:1]]
     for text in (answer.text, *sentences):
