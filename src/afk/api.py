@@ -1,7 +1,6 @@
 """What most users need, in four functions: load an agent, evaluate it, watch it, train one."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -83,8 +82,7 @@ def watch(
     """One episode with everything that was seen, weighed, done, answered and noted; see `evaluate`."""
     keep_compiled_programs()
     if isinstance(agent, str) and agent in POLICIES:
-        play = play_by_plan(task)
-        return trace_policy(replace(play, env=asking.put_into(play.env)), agent, seed=seed, level=level)
+        return trace_policy(play_by_plan(task, asking), agent, seed=seed, level=level)
     found = agent if isinstance(agent, TrainedAgent) else load_agent(agent, task, any_task=any_task)
     name = agent if isinstance(agent, str) else "the agent"
     env = asking.put_into(make_roomy(task).with_sources(found.config.sources))

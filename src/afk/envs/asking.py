@@ -5,7 +5,7 @@ from typing import Any
 
 from afk.envs.core import Environment
 from afk.knowledge.catalogue import find_source
-from afk.knowledge.traits import SourceSpec
+from afk.knowledge.traits import RANGES, SourceSpec
 
 ORACLE = "oracle"
 MODES = NO_QUESTIONS, AS_IT_ASKS, ALL_TOLD = "no-questions", "asking", "all-told"  # what answers are there
@@ -29,6 +29,21 @@ class Asking:
     def __post_init__(self) -> None:
         if self.mode not in MODES:
             raise ValueError(f"unknown mode {self.mode!r}; it is one of {', '.join(MODES)}")
+
+    @property
+    def title(self) -> str:
+        """What is not the paper's of it, in words; empty if nothing is."""
+        terms = [
+            f"{name} {low:g}" if low == high else f"{name} {low:g} to {high:g}"
+            for spec in self.sources
+            for name in RANGES
+            for low, high in (getattr(spec, name),)
+            if high
+        ]
+        terms += [f"{spec.budget} questions" for spec in self.sources if spec.budget]
+        source = [] if self.source == ORACLE else [self.source]
+        mode = [] if self.mode == AS_IT_ASKS else [self.mode]
+        return ", ".join([*source, *terms, *mode])
 
     def put_into(self, env: Environment[Any]) -> Environment[Any]:
         """The environment with them; a ValueError if it has no room for them."""
