@@ -1,7 +1,6 @@
 """What most users need, in four functions: load an agent, evaluate it, watch it, train one."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from afk.episodes.tracer import trace_episode
 from afk.files import keep_compiled_programs
 from afk.studies.record import RunRecord
 from afk.studies.study import FRESH_LEVELS, do_run
-from afk.training.build import play_by_plan
+from afk.training.build import play_by_plan, play_in
 from afk.training.changes import change
 from afk.training.evaluate import POLICIES, summarise
 from afk.training.presets import default_preset, preset
@@ -84,7 +83,7 @@ def watch(
     keep_compiled_programs()
     if isinstance(agent, str) and agent in POLICIES:
         play = play_by_plan(task)
-        return trace_policy(replace(play, env=asking.put_into(play.env)), agent, seed=seed, level=level)
+        return trace_policy(play_in(play, asking.put_into(play.env)), agent, seed=seed, level=level)
     found = agent if isinstance(agent, TrainedAgent) else load_agent(agent, task, any_task=any_task)
     name = agent if isinstance(agent, str) else "the agent"
     env = asking.put_into(make_roomy(task).with_sources(found.config.sources))

@@ -1,7 +1,6 @@
 """Trained agents by name: of a run's folder, of a checkpoint, or one that comes with the package."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import lru_cache
 from importlib.resources import as_file, files
 from importlib.resources.abc import Traversable
@@ -18,7 +17,7 @@ from afk.envs.core import Environment
 from afk.envs.registry import find_task, make, make_roomy, task_named, world_of
 from afk.learning.rollout import Play
 from afk.training import checkpoint
-from afk.training.build import agent_shape, play_of
+from afk.training.build import agent_shape, play_in, play_of
 from afk.training.config import Config, read_config
 from afk.training.evaluate import POLICIES, Episodes, check_episodes, play, play_agent
 
@@ -100,7 +99,7 @@ def play_on(agent: TrainedAgent, env: Environment[Any], *, name: str) -> Play:
     play = play_of(agent.config)
     if play.env.action_sizes != env.action_sizes:
         raise ValueError(f"{name} was trained with other actions than {env.name} has: it cannot play it")
-    return replace(play, env=env)
+    return play_in(play, env)
 
 
 def play_fresh(
