@@ -16,12 +16,14 @@ from afk.agents.base import Size
 from afk.bench import environments as bench
 from afk.cli import demonstration
 from afk.envs import registry
+from afk.envs.asking import Asking
 from afk.envs.level_pool import draw_pool
 from afk.envs.qtextworld.commands import write_command
 from afk.envs.qtextworld.environment import QTextWorld
 from afk.envs.qtextworld.levels import bank as bank_module
 from afk.envs.qtextworld.levels.bank import Bank
 from afk.envs.qtextworld.solver import plan
+from afk.knowledge.traits import SourceSpec
 from afk.training import checkpoint
 from afk.training.build import make_agent
 from afk.training.config import Config
@@ -127,6 +129,26 @@ def test_the_end_of_what_is_typed_ends_the_game(run: Run) -> None:
     assert "the cookbook is" in done.out and "ended after 1 steps" in done.out
     done = run("play", CUT, typed="open oven\n" * 30)
     assert "out of time after 20 steps" in done.out
+
+
+@pytest.mark.usefixtures("kept")
+def test_a_source_that_is_spent_or_silent_refuses(run: Run) -> None:
+    question = "ask Charlie where's the cookbook?\n"
+    done = run("play", CUT, "--question-budget", "1", typed=2 * question)
+    assert done.code in (0, None) and "1 of 20 steps, score 0.00 > you cannot know." in done.out
+    silent = Asking(sources=(SourceSpec(silence=(1.0, 1.0)),))
+    first = afk.watch("expert", TAKE, seed=3, asking=silent).steps[0]
+    assert (first.asks, first.answer, first.new) == (True, "you cannot know.", ()), "nothing to be noted"
+
+
+@pytest.mark.usefixtures("kept")
+def test_an_agent_that_knows_the_oracle_only_asks_another_source(run: Run, tmp_path: Path) -> None:
+    config, path = small_config(), tmp_path / "best-24.safetensors"
+    checkpoint.save(path, make_agent(config, jax.random.key(24)), checkpoint.describe(config, seed=24))
+    arguments = ("eval", str(path), "--task", TAKE, "--episodes", "16", "--json")
+    summary = json.loads(run(*arguments, "--source", "sql", "--price", "0.5", "--lies", "1").out)
+    assert summary["cost"] > 0 and summary["net_return"] == summary["reward"] - summary["cost"]
+    assert summary["false_answers"] >= summary["acted_on_false"] and summary["recall"] == 0
 
 
 @pytest.mark.usefixtures("kept")

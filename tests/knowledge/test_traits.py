@@ -193,5 +193,9 @@ def test_what_is_wrong_with_sources_is_said(content: Any, problem: str) -> None:
 def test_who_has_no_room_for_sources_says_so() -> None:
     with pytest.raises(ValueError, match="at most 8 sources"):
         make("S").with_sources([source()] * 9)
-    with pytest.raises(ValueError, match="paper's oracle only"):
-        preset("laptop", ["qtextworld/take-1"], sources=[{"price": 0.1}])
+    priced, kitchen = [{"price": 0.1}], ["qtextworld/take-1"]
+    assert preset("laptop", kitchen, sources=priced).sources == (source(price=0.1),)
+    with pytest.raises(ValueError, match="Q-TextWorld has room for 1 source"):
+        preset("laptop", kitchen, sources=priced * 2)
+    with pytest.raises(ValueError, match="DQN knows the paper's oracle only"):
+        preset("paper", kitchen, sources=priced)

@@ -28,7 +28,7 @@ def _plus(variant: Variant, size: Size, env: Environment[Any], settings: Any, ke
 
 
 def _text(variant: Variant, size: Size, env: Environment[Any], settings: Any, key: jax.Array) -> Agent:
-    return TextAgent(variant, size, env.vocabulary, key=key)
+    return TextAgent(variant, size, env.vocabulary, sources=len(env.sources), key=key)
 
 
 def _reader(variant: Variant, size: Size, env: Environment[Any], settings: Any, key: jax.Array) -> Agent:

@@ -15,11 +15,13 @@ class NoteStyle:
         dropped: words that carry no meaning of their own; notes leave them out.
         unknown: words that only an answer without knowledge holds.
         breaks: tokens that end a clause; notes leave them out.
+        refused: words that only a refusal holds, if `unknown` has none of them.
     """
 
     dropped: tuple[str, ...]
     unknown: tuple[str, ...]
     breaks: tuple[str, ...]
+    refused: tuple[str, ...] = ()
 
 
 NOTE_STYLES = {
@@ -28,6 +30,7 @@ NOTE_STYLES = {
         dropped=("the", "a", "some", "is", "are", "in", "on", "to", "be", "and", "needs", "you", "have"),
         unknown=("you won't find any", "cannot be cut nor cooked"),
         breaks=(".", ",", "!"),
+        refused=("you cannot know",),
     ),
 }
 
@@ -48,7 +51,7 @@ def note_taking(env: Environment[Any], similarity: Similarity, *, clauses: int) 
     return NoteTaking(
         env.vocabulary,
         dropped=(*style.dropped, *signature),
-        unknown=style.unknown,
+        unknown=(*style.unknown, *(style.refused if env.sources else ())),
         breaks=style.breaks,
         clauses=clauses,
         similarity=similarity,

@@ -5,6 +5,8 @@ its last words the inventory: both are read in order, like a note. Of the descri
 enough to know which words it has.
 """
 
+from typing import Self
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -15,13 +17,14 @@ from afk.agents.networks.encoders import (
     Linear,
     NoteEncoder,
     SetEncoder,
+    TermsEncoder,
     around_words,
     normalise,
     read_notes,
     words_of,
 )
 from afk.agents.networks.fusion import Recurrence
-from afk.agents.networks.heads import Perceptron, entropy, log_probability
+from afk.agents.networks.heads import Perceptron, entropy, log_probability, split_choice
 from afk.agents.networks.query_heads import Heard, Pick, QueryHeads
 from afk.agents.reading import Reading
 from afk.agents.variants import Variant
@@ -56,11 +59,16 @@ class TextAgent(Agent):
     recurrence: Recurrence
     query_heads: QueryHeads
     critic: Perceptron
+    terms: TermsEncoder | None
     asks: bool = eqx.field(static=True)
     size: Size = eqx.field(static=True)
     vocabulary: Vocabulary = eqx.field(static=True)
 
-    def __init__(self, variant: Variant, size: Size, vocabulary: Vocabulary, *, key: jax.Array) -> None:
+    def __init__(
+        self, variant: Variant, size: Size, vocabulary: Vocabulary, *, sources: int = 0, key: jax.Array
+    ) -> None:
+        """A new network; `sources` are those with traits, none for the paper's oracle."""
+        self.terms = TermsEncoder.make(sources, size.width, key=key)
         keys = iter(jax.random.split(key, 9))
         width = size.width
         self.size, self.vocabulary, self.asks = size, vocabulary, variant.asks
@@ -79,19 +87,37 @@ class TextAgent(Agent):
     def __call__(
         self, state: jax.Array, seen: jax.Array, reading: Reading, starts: jax.Array
     ) -> tuple[jax.Array, PolicyOutput]:
-        """See `Agent`; the memory is (n, 2, width), and what is seen (steps, n, tokens) uint16."""
+        """See `Agent`; the memory is (n, 2, width), and what is seen (steps, n, tokens) uint16.
+
+        Where the source has traits the terms, (steps, n, 1, 3) float32, are seen beside it.
+        """
         steps, count = starts.shape
-        text, reading = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (seen, reading))
+        seen, reading = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (seen, reading))
+        text, terms = seen if isinstance(seen, tuple) else (seen, jnp.zeros(()))
         h_w, every, h_s = read_notes(self.note, self.notes, reading, self.size)
         h_w = h_w + around_words(self.context(every), self.size)
         x = jnp.concatenate([h_s, self._see(text)], -1)
         for layer in self.layers:
             x = jax.nn.relu(layer(x))
-        projected = self.recurrence.inputs(normalise(x)).reshape(steps, count, -1)
+        inputs = normalise(x) if self.terms is None else normalise(x) + self.terms(terms)
+        projected = self.recurrence.inputs(inputs).reshape(steps, count, -1)
         state, h_x = self.recurrence.remember(state, projected, starts)
         h_x = h_x.reshape(steps * count, -1)
         output = PolicyOutput(h_x, Heard(words_of(reading, self.size), h_w), self.critic(h_x)[:, 0])
         return state, jax.tree.map(lambda leaf: leaf.reshape(steps, count, *leaf.shape[1:]), output)
+
+    def with_sources(self, sources: int) -> Self:
+        """See `Agent`; asking is saying one of two words, so that it is less sure of all function words."""
+        if not sources or self.terms is not None:
+            return self
+        last = len(self.vocabulary.functions) - 1
+        function = split_choice(self.query_heads.function, last, 1)
+        return eqx.tree_at(
+            lambda agent: (agent.terms, agent.query_heads.function),
+            self,
+            (TermsEncoder.blind(sources, self.size.width), function),
+            is_leaf=lambda leaf: leaf is None,
+        )
 
     def choose(self, output: PolicyOutput, key: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Draw ``<func, adj, noun>``, (..., 3) int32; see `Agent`."""

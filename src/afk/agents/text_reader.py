@@ -113,8 +113,9 @@ class TextReader(Agent):
     def __call__(
         self, state: jax.Array, seen: jax.Array, reading: Reading, starts: jax.Array
     ) -> tuple[jax.Array, PolicyOutput]:
-        """See `Agent`; what is seen is (steps, n, tokens) uint16."""
-        text, reading = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (seen, reading))
+        """See `Agent`; what is seen is (steps, n, tokens) uint16, and it has no eye for terms beside it."""
+        text = seen[0] if isinstance(seen, tuple) else seen
+        text, reading = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), (text, reading))
         output = by_length(partial(self.think, text, reading), text)
         return state, jax.tree.map(lambda leaf: leaf.reshape(*starts.shape, *leaf.shape[1:]), output)
 

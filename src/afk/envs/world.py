@@ -83,6 +83,7 @@ class World:
         editions: the paper's tasks with levels of another make.
         trim: a state on the host without the room that a world has for levels of other tasks.
         facts: what is known in a state now, for sources on the host; None if they cannot be asked there.
+        most_sources: how many sources with traits its environments have room for.
     """
 
     name: str
@@ -100,3 +101,4 @@ class World:
     editions: Callable[[], tuple[Any, ...]] = tuple
     trim: Callable[[Environment[Any], Any], Any] = lambda env, state: state
     facts: Callable[[Any], Facts] | None = None
+    most_sources: int = 0

@@ -134,6 +134,7 @@ class _DocumentSession(SessionByQuestion):
             raise ValueError(f"this Python's SQLite has no full-text search (FTS5): {error}") from error
         rows = [(number, _index_text(each)) for number, each in enumerate(passages)]
         self._base.executemany("INSERT INTO pile(rowid, text) VALUES (?, ?)", rows)
+        self._text = "".join(text for _, text in rows)
         # Questions come with the same few words over and over: a level is asked everything there is.
         self._found: dict[tuple[str, ...], int | None] = {}
 
@@ -161,6 +162,9 @@ class _DocumentSession(SessionByQuestion):
         function, adjective, noun = words
         must = tuple(word for word in (adjective, noun) if word not in (NONE, ANYTHING))
         terms = (function, *must)
+        # What nothing in the pile is called is not worth a search.
+        if not must or f" {must[-1] if self._whatever else ' '.join(must)} " not in self._text:
+            return None
         if terms not in self._found:
             required = " AND ".join(f'"{word}"' for word in must)
             found = self._ranked(f'{required} AND "{function}"', must)

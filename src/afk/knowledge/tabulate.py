@@ -12,6 +12,19 @@ from afk.knowledge.source import Answer, Facts, KnowledgeSource
 from afk.language import Vocabulary
 
 _ROWS = 8  # tables have a multiple of so many rows, so that levels share programs
+_SEEDS = 2**20  # of levels, far apart for different seeds
+
+
+class Said(NamedTuple):
+    """What a source tells of a question.
+
+    Attributes:
+        key: ``<func, adj, noun>`` as indices into the word classes; the adjective may be `ANY`.
+        answer: what it said.
+    """
+
+    key: tuple[int, int, int]
+    answer: Answer
 
 
 class _Row(NamedTuple):
@@ -21,6 +34,41 @@ class _Row(NamedTuple):
     answer: np.ndarray
     scope: int
     reveals: np.ndarray
+
+
+def level_seeds(seed: int, levels: int) -> range:
+    """What a source draws from in each of some levels that were drawn with a seed."""
+    return range(seed * _SEEDS, seed * _SEEDS + levels)
+
+
+def ask_everything(source: KnowledgeSource, known: Facts, seed: int) -> list[Said]:
+    """All that a source tells of some facts; adjectives that make no difference are one question.
+
+    Args:
+        source: whom to ask; a ValueError if it is not deterministic.
+        known: what is true.
+        seed: what the source draws from.
+    """
+    if not source.is_deterministic:
+        raise ValueError(
+            f"{source.name} may answer otherwise each time: it cannot be asked everything beforehand"
+        )
+    classes = known.functions, known.adjectives, known.nouns
+    queries = list(product(*(range(len(words)) for words in classes)))
+    with source.open(known, seed) as session:
+        answers = session.ask(
+            [" ".join(words[i] for words, i in zip(classes, query, strict=True)) for query in queries]
+        )
+    by_name: dict[tuple[int, int], list[tuple[int, Answer]]] = {}
+    for (function, adjective, noun), answer in zip(queries, answers, strict=True):
+        by_name.setdefault((function, noun), []).append((adjective, answer))
+    said: list[Said] = []
+    for (function, noun), answers in by_name.items():
+        told = [(adjective, answer) for adjective, answer in answers if answer.kind == "told"]
+        is_any = len(told) == len(answers) and len({answer.text for _, answer in told}) == 1
+        for adjective, answer in told[:1] if is_any else told:
+            said.append(Said((function, ANY if is_any else adjective, noun), answer))
+    return said
 
 
 def tabulate(
@@ -36,7 +84,7 @@ def tabulate(
     had there only.
 
     Args:
-        source: whom to ask; a ValueError if it is not deterministic.
+        source: whom to ask; see `ask_everything`.
         facts: what is true in each level, with a leading axis.
         wanted: (levels, wanted facts, 3) keys of the good queries.
         seeds: what the source draws from in each level.
@@ -45,10 +93,6 @@ def tabulate(
     Returns:
         What the source tells, with a leading axis and as many rows as the longest table has.
     """
-    if not source.is_deterministic:
-        raise ValueError(
-            f"{source.name} may answer otherwise each time: it cannot be asked everything beforehand"
-        )
     keys, answers, scopes = map(np.asarray, (facts.keys, facts.answers, facts.scope))
     levels = []
     for level, seed in enumerate(seeds):
@@ -68,32 +112,17 @@ def _ask_all(
     seed: int,
     vocabulary: Vocabulary,
 ) -> list[_Row]:
-    """What a source tells in one level; adjectives that make no difference are one row."""
-    classes, scopes = (known.functions, known.adjectives, known.nouns), np.asarray(table.scope)
-    queries = list(product(*(range(len(words)) for words in classes)))
-    with source.open(known, seed) as session:
-        said = session.ask(
-            [" ".join(words[i] for words, i in zip(classes, query, strict=True)) for query in queries]
-        )
+    """What a source tells in one level."""
+    scopes = np.asarray(table.scope)
     true_rows = [np.flatnonzero(answering(np.asarray(table.keys), key)) for key in wanted]
     rows: list[_Row] = []
-    by_name: dict[tuple[int, int], list[tuple[int, Answer]]] = {}
-    for (function, adjective, noun), answer in zip(queries, said, strict=True):
-        by_name.setdefault((function, noun), []).append((adjective, answer))
-    for (function, noun), answers in by_name.items():
-        told = [(adjective, answer) for adjective, answer in answers if answer.kind == "told"]
-        is_any = len(told) == len(answers) and len({answer.text for _, answer in told}) == 1
-        for adjective, answer in told[:1] if is_any else told:
-            tokens = encode(answer, known, vocabulary, np.shape(table.answers)[-1])
-            if tokens is not None:
-                scope = max((int(scopes[row]) for row in answer.facts), default=EVERYWHERE)
-                reveals = np.array([any(row in answer.facts for row in rows) for rows in true_rows])
-                rows.append(_Row((function, ANY if is_any else adjective, noun), tokens, scope, reveals))
+    for key, answer in ask_everything(source, known, seed):
+        tokens = encode(answer, known, vocabulary, np.shape(table.answers)[-1])
+        if tokens is not None:
+            scope = max((int(scopes[row]) for row in answer.facts), default=EVERYWHERE)
+            reveals = np.array([any(row in answer.facts for row in rows) for rows in true_rows])
+            rows.append(_Row(key, tokens, scope, reveals))
     return rows
-
-
-def _words(classes: Sequence[Sequence[str]], query: Sequence[int]) -> list[str]:
-    return [words[index] for words, index in zip(classes, query, strict=True)]
 
 
 def answering(keys: np.ndarray, query: np.ndarray) -> np.ndarray:

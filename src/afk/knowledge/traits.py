@@ -149,13 +149,15 @@ class DealingStats(eqx.Module):
     first_question: jax.Array
 
 
-def draw_dealings(specs: Sequence[SourceSpec], key: jax.Array, *, wanted: int, facts: Any) -> Dealings:
+def draw_dealings(
+    specs: Sequence[SourceSpec], key: jax.Array, *, wanted: int | tuple[int, ...], facts: Any
+) -> Dealings:
     """Draw what the sources of a level are like.
 
     Args:
         specs: what their traits are drawn from.
         key: to draw with.
-        wanted: how many wanted facts a level has at most.
+        wanted: how many wanted facts a level has at most, or in what shape they come.
         facts: what is true at the start.
     """
     answers_key, character_key = jax.random.split(key)

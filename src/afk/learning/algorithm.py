@@ -29,6 +29,7 @@ class Algorithm:
         network: the name of the network that it trains for a variant; see `afk.agents.build`.
         worlds: the worlds that it can train in; all if there are none.
         check: ``(settings, task)``, a ValueError if it cannot train on a task with these settings.
+        pays: whether it learns what questions cost; it trains with the paper's oracle only otherwise.
         in_turn: whether seeds learn one after the other on a device, since one fills it.
     """
 
@@ -41,6 +42,7 @@ class Algorithm:
     network: Callable[[Variant], str] = lambda variant: variant.network
     worlds: tuple[str, ...] = ()
     check: Callable[[Any, Any], None] = lambda settings, task: None
+    pays: bool = True
     in_turn: bool = False
 
 

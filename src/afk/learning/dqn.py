@@ -292,5 +292,6 @@ DQN = Algorithm(
     network=lambda variant: "q-values",
     worlds=("qtextworld",),
     check=lambda settings, task: check_capacity(settings.capacity, settings.environments, task.max_steps),
+    pays=False,
     in_turn=True,
 )

@@ -1,5 +1,6 @@
 """What a configuration describes, built: its environment, the agent's equipment, the network."""
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -33,6 +34,12 @@ def make_play(
 ) -> Play:
     """The environment, the agent's equipment, and how notes are taken; equal ones are the same."""
     return Play(env, find_variant(agent), note_taking(env, similarity, clauses=clauses), keeps_answer)
+
+
+def play_in(play: Play, env: Environment[Any]) -> Play:
+    """The same equipment in another environment, whose answers it takes notes of."""
+    rules = note_taking(env, play.rules.similarity, clauses=play.rules.clauses)
+    return replace(play, env=env, rules=rules)
 
 
 def play_by_plan(task: str, asking: Asking = PAPERS_ORACLE) -> Play:

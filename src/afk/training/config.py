@@ -153,9 +153,12 @@ class Config:
                 f"{world.title} has no levels with a wrong key or with distractors: leave out "
                 f"wrong_key_fraction and distractor_fraction for {self.tasks[0]}"
             )
-        if self.sources and world.name != "qbabyai":
+        if self.sources and not (world.most_sources and algorithm.pays):
+            who = algorithm.name.upper() if world.most_sources else world.title
+            raise ValueError(f"{who} knows the paper's oracle only: leave out sources for {self.tasks[0]}")
+        if len(self.sources) > world.most_sources:
             raise ValueError(
-                f"{world.title} has the paper's oracle only: leave out sources for {self.tasks[0]}"
+                f"{world.title} has room for {world.most_sources} sources at most, not {len(self.sources)}"
             )
         if algorithm.worlds and world.name not in algorithm.worlds:
             titles = [WORLDS[name].title for name in algorithm.worlds]

@@ -18,7 +18,7 @@ from afk.envs.core import Environment
 from afk.envs.registry import find_task, make, make_roomy, task_named, world_of
 from afk.learning.rollout import Play
 from afk.training import checkpoint
-from afk.training.build import agent_shape, play_of
+from afk.training.build import agent_shape, play_in, play_of
 from afk.training.config import Config, read_config
 from afk.training.evaluate import POLICIES, Episodes, check_episodes, play, play_agent
 
@@ -109,7 +109,7 @@ def play_on(agent: TrainedAgent, env: Environment[Any], *, name: str, mode: str 
         raise ValueError(f"{name} was trained with other actions than {env.name} has: it cannot play it")
     if mode == ALL_TOLD and not play.variant.notebook:
         raise ValueError(f"{name} has no notebook, in which all that is told would stand")
-    return replace(play, env=env, begins_told=mode == ALL_TOLD)
+    return replace(play_in(play, env), begins_told=mode == ALL_TOLD)
 
 
 def play_fresh(

@@ -23,7 +23,7 @@ from afk.envs.qbabyai.text import (
 from afk.envs.qbabyai.world import cells
 from afk.envs.qbabyai.world.asking import known
 from afk.envs.qbabyai.world.state import State
-from afk.envs.qbabyai.world.words import VOCABULARY
+from afk.envs.qbabyai.world.words import SOURCE_NAMES, VOCABULARY
 from afk.envs.world import Curriculum, TextInterface, World
 from afk.language import NONE
 
@@ -118,4 +118,5 @@ QBABYAI = World(
     ),
     describe=_describe,
     facts=known,
+    most_sources=len(SOURCE_NAMES),
 )

@@ -1,7 +1,10 @@
 """Q-TextWorld as a queryable environment."""
 
 from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -11,8 +14,8 @@ from afk.envs.qtextworld.levels import sampler
 from afk.envs.qtextworld.levels.bank import Bank, load_bank
 from afk.envs.qtextworld.levels.tasks import Task
 from afk.envs.qtextworld.world import dynamics, text
-from afk.envs.qtextworld.world.state import Observation, State
-from afk.envs.qtextworld.world.things import KNIFE
+from afk.envs.qtextworld.world.asking import retell
+from afk.envs.qtextworld.world.state import Observation, State, contents_of, wanted_facts
 from afk.envs.qtextworld.world.words import (
     ADJECTIVES,
     FUNCTIONS,
@@ -21,7 +24,11 @@ from afk.envs.qtextworld.world.words import (
     RESPONSE_LENGTH,
     make_vocabulary,
 )
+from afk.knowledge.source import KnowledgeSource
+from afk.knowledge.traits import SourceSpec, draw_dealings, stats_of, terms_of
 from afk.language import Vocabulary
+
+_DEALINGS = 1  # what of a game's key its source is drawn with
 
 
 @lru_cache(maxsize=8)
@@ -41,8 +48,10 @@ class CookingGames(Environment[State]):
         book: all that can be said, numbered by the vocabulary.
         most_ingredients: how many a game of any of its tasks has at most.
         may_prepare: whether one of its tasks has ingredients prepared.
+        source: whom its games are told by; the oracle if None. It is no part of a compiled program.
     """
 
+    source: KnowledgeSource | None = None
     world = "qtextworld"
     sentence_length = MISSION_LENGTH
 
@@ -57,13 +66,41 @@ class CookingGames(Environment[State]):
         self._text_length = max(task.text_length for task in every)
         self.most_ingredients = max(task.ingredients for task in every)
         self.may_prepare = any(task.prepares for task in every)
-        self._identity = (tasks, self.beside, self.bank)
+        self._identity: tuple[Any, ...] = (tasks, self.beside, self.bank)
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._identity == getattr(other, "_identity", None)
+        if not isinstance(other, CookingGames) or type(self) is not type(other):
+            return False
+        return self._identity == other._identity and self.sources == other.sources
 
     def __hash__(self) -> int:
-        return hash(self._identity)
+        return hash((self._identity, self.sources))
+
+    def with_sources(self, sources: Sequence[SourceSpec]) -> "CookingGames":
+        """The same world with a source that has traits, or with the oracle; questions do not say to whom."""
+        if tuple(sources) == self.sources:
+            return self
+        if len(sources) > 1:
+            raise ValueError(f"{self.name} has room for one source, not {len(sources)}")
+        other = copy(self)
+        other.sources = tuple(sources)
+        return other
+
+    def told_by(self, source: KnowledgeSource) -> "CookingGames":
+        """The same world; what a source tells of games that are drawn in bulk takes the oracle's place."""
+        other = copy(self)
+        other.source = source
+        return other
+
+    def draw_many(self, key: jax.Array, size: int) -> State:
+        """See `Environment`."""
+        return self.retell(super().draw_many(key, size), key)
+
+    def retell(self, states: State, key: jax.Array) -> State:
+        """Games with what the source tells of them."""
+        if self.source is None:
+            return states
+        return retell(self.source, states, int(jax.random.bits(key)))
 
     def observe(self, state: State) -> Observation:
         """What the agent sees before it has done anything."""
@@ -72,12 +109,13 @@ class CookingGames(Environment[State]):
             text=text.describe(self.book, state, spoken, self._text_length),
             mission=text.say(self.book, spoken, MISSION_LENGTH),
             response=jnp.zeros(RESPONSE_LENGTH, jnp.uint16),
+            terms=self._terms(state),
         )
 
     def step(self, state: State, action: jax.Array) -> tuple[State, TimeStep]:
         """Act or ask; see `afk.envs.qtextworld.world.dynamics.step`."""
         command = action + jnp.array([len(FUNCTIONS) - self.action_sizes[0], 0, 0])
-        state, outcome = dynamics.step(self.book, state, command)
+        state, outcome = dynamics.step(self.book, state, command, self.sources)
         response = text.say(self.book, outcome.feedback * outcome.is_query, RESPONSE_LENGTH)
         is_over = outcome.success | outcome.failure
         return state, TimeStep(
@@ -85,24 +123,30 @@ class CookingGames(Environment[State]):
                 text=text.describe(self.book, state, outcome.feedback, self._text_length),
                 mission=text.say(self.book, text.mission_spans(self.book, state.game), MISSION_LENGTH),
                 response=response,
+                terms=self._terms(state),
             ),
             reward=outcome.success.astype(jnp.float32),
             terminated=is_over,
             truncated=(state.step >= self.max_steps) & ~is_over,
             success=outcome.success,
             stats=self._stats(state),
+            dealings=None if state.dealings is None else stats_of(state.dealings),
+            cost=outcome.cost,
         )
 
     def _stats(self, state: State) -> EpisodeStats:
-        """The episode's counts; Q_t is where and how for ingredients, and where for a knife to be found."""
-        game, (where, how) = state.game, state.asked
-        good = where & (game.is_ingredient | ((game.things == KNIFE) & game.finds_knife))
+        """The episode's counts."""
+        wanted = wanted_facts(state.game)
         return EpisodeStats(
             steps=state.step,
             queries=state.queries,
-            good=good.sum() + (how & game.is_ingredient & game.prepares).sum(),
-            wanted=game.is_ingredient.sum() * (1 + game.prepares) + game.finds_knife,
+            good=(state.asked & wanted).sum(),
+            wanted=wanted.sum(),
         )
+
+    def _terms(self, state: State) -> jax.Array | None:
+        """What the agent sees of what its source costs."""
+        return None if state.dealings is None else terms_of(self.sources, state.dealings)
 
 
 class QTextWorld(CookingGames):
@@ -113,5 +157,11 @@ class QTextWorld(CookingGames):
         self.task = task
 
     def draw(self, key: jax.Array) -> tuple[State, jax.Array]:
-        """Draw a game; all of them can be won."""
-        return sampler.draw_game(self.task, len(self.bank.intros), key), jnp.bool_(True)
+        """Draw a game; all of them can be won. It is the same whatever its source is like."""
+        state = sampler.draw_game(self.task, len(self.bank.intros), key)
+        if self.sources:
+            dealings_key = jax.random.fold_in(key, _DEALINGS)
+            facts, wanted = contents_of(state), state.asked.shape
+            dealings = draw_dealings(self.sources, dealings_key, wanted=wanted, facts=facts)
+            state = replace(state, dealings=dealings)
+        return state, jnp.bool_(True)

@@ -10,7 +10,8 @@ from afk.envs.multitask import MultiTask
 from afk.envs.qtextworld.environment import CookingGames, QTextWorld
 from afk.envs.qtextworld.levels.bank import Bank
 from afk.envs.qtextworld.levels.tasks import Task
-from afk.envs.qtextworld.world.state import UNUSED, State
+from afk.envs.qtextworld.world.state import UNUSED, Contents, State
+from afk.knowledge.traits import Dealings, SourceSpec
 
 _ALIKE = ("functions", "furniture", "max_steps")  # what tasks have in common that are mixed
 
@@ -32,6 +33,17 @@ class MultiTaskKitchen(MultiTask[State], CookingGames):
         self.task_count = len(tasks)
         self.things = max(task.things for task in (*tasks, *beside))
 
+    def with_sources(self, sources: Sequence[SourceSpec]) -> CookingGames:
+        """See `CookingGames`."""
+        other = super().with_sources(sources)
+        if isinstance(other, MultiTaskKitchen) and other is not self:
+            other.parts = tuple(part.with_sources(sources) for part in self.parts)
+        return other
+
+    def draw_many(self, key: jax.Array, size: int) -> State:
+        """See `MultiTask`."""
+        return self.retell(MultiTask.draw_many(self, key, size), key)
+
     def enlarge(self, state: State) -> State:
         """Add slots for things, after those that are there; nothing is in them."""
         more = self.things - state.place.shape[-1]
@@ -39,6 +51,12 @@ class MultiTaskKitchen(MultiTask[State], CookingGames):
         def pad(leaf: jax.Array, blank: int = 0) -> jax.Array:
             margins = [(0, 0)] * (leaf.ndim - 1) + [(0, more)]
             return jnp.pad(leaf, margins, constant_values=blank)
+
+        def pad_dealings(dealings: Dealings) -> Dealings:
+            first: Contents | None = dealings.first_facts
+            if first is not None:
+                first = Contents(pad(first.place, UNUSED), pad(first.cut), pad(first.cooking))
+            return replace(dealings, beliefs=pad(dealings.beliefs), first_facts=first)
 
         game = state.game
         return replace(
@@ -55,6 +73,7 @@ class MultiTaskKitchen(MultiTask[State], CookingGames):
             cooking=pad(state.cooking),
             heat=pad(state.heat),
             asked=pad(state.asked),
+            dealings=None if state.dealings is None else pad_dealings(state.dealings),
         )
 
 

@@ -28,6 +28,10 @@ def _help(task: Task, state: State) -> str:
     return "\n".join([*possible_commands(task, state), *questions])
 
 
+def _plan(env: Any, states: State) -> np.ndarray:
+    return np.asarray(solver.plan(env, states))
+
+
 def _mix(tasks: Sequence[Task], beside: Sequence[Task]) -> MultiTaskKitchen:
     return MultiTaskKitchen(*tasks, beside=beside)
 
@@ -35,7 +39,7 @@ def _mix(tasks: Sequence[Task], beside: Sequence[Task]) -> MultiTaskKitchen:
 def _share(env: Any) -> CookingGames:
     """In a world with room for others, the mixture of them all, which is the same for each of them."""
     tasks = sorted({*env.tasks, *env.beside}, key=lambda task: task.name)
-    return MultiTaskKitchen(*tasks, bank=env.bank) if env.beside else env
+    return MultiTaskKitchen(*tasks, bank=env.bank).with_sources(env.sources) if env.beside else env
 
 
 def _describe(task: Task) -> dict[str, Any]:
@@ -60,11 +64,12 @@ QTEXTWORLD = World(
     mix=_mix,
     beside=lambda task: [each for each in paper_tasks() if is_alike(each, task)],
     shared=_share,
-    plan=lambda env, states: np.asarray(solver.plan(env, states)),
+    plan=_plan,
+    most_sources=1,
     curriculum=Curriculum(random_start=curriculum.random_start, hints=curriculum.hints),
     # All tasks of a mixture have the same verbs: the first stands for them.
     text=TextInterface(
-        see=lambda env, seen: env.vocabulary.decode(seen),
+        see=lambda env, seen: env.vocabulary.decode(seen[0] if env.sources else seen),
         say=lambda env, action: write_command(env.tasks[0], action),
         read=lambda env, line: read_command(env.tasks[0], line),
         is_query=lambda env, action: env.tasks[0].functions[int(action[0])] in QUERIES,

@@ -24,11 +24,9 @@ from afk.knowledge.facts import FactTable, ask, available, host_facts, matches
 from afk.knowledge.live import Live
 from afk.knowledge.reply import NOTHING, Reply
 from afk.knowledge.source import Facts, KnowledgeSource
-from afk.knowledge.tabulate import tabulate
+from afk.knowledge.tabulate import level_seeds, tabulate
 from afk.knowledge.traits import Dealings, SourceSpec, answer_key, pick, settle, temper, traits_of
 from afk.language import PAD
-
-_SEEDS = 2**20  # of levels, far apart for different seeds
 
 
 def is_at_lock(state: State) -> jax.Array:
@@ -46,7 +44,7 @@ def known(state: State) -> Facts:
 
 def retell(source: KnowledgeSource, states: State, seed: int) -> State:
     """First states, with a leading axis, with what a source tells in the place of what the oracle knows."""
-    seeds = range(seed * _SEEDS, seed * _SEEDS + len(states.step))
+    seeds = level_seeds(seed, len(states.step))
     facts, wanted = jax.device_get((states.facts, states.level.good_queries))
     return replace(states, facts=tabulate(source, facts, wanted, seeds, VOCABULARY))
 

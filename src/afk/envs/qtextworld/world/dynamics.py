@@ -1,12 +1,13 @@
 """One step of a cooking game: TextWorld's rules for the paper's verbs, the oracle, what wins and loses."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from afk.envs.qtextworld.world import oracle, words
+from afk.envs.qtextworld.world import asking, oracle, words
 from afk.envs.qtextworld.world.oracle import Named
 from afk.envs.qtextworld.world.state import (
     DONE,
@@ -21,6 +22,7 @@ from afk.envs.qtextworld.world.state import (
 )
 from afk.envs.qtextworld.world.text import Book
 from afk.envs.qtextworld.world.things import IS_CONTAINER
+from afk.knowledge.traits import SourceSpec
 
 
 class Outcome(NamedTuple):
@@ -31,15 +33,19 @@ class Outcome(NamedTuple):
         is_query: () bool.
         success: () bool, all ingredients are held and prepared as the recipe says.
         failure: () bool, an ingredient is spoilt.
+        cost: () float32, of a question to a source with traits; None where there is the oracle.
     """
 
     feedback: jax.Array
     is_query: jax.Array
     success: jax.Array
     failure: jax.Array
+    cost: jax.Array | None = None
 
 
-def step(book: Book, state: State, command: jax.Array) -> tuple[State, Outcome]:
+def step(
+    book: Book, state: State, command: jax.Array, sources: Sequence[SourceSpec] = ()
+) -> tuple[State, Outcome]:
     """Act or ask.
 
     Args:
@@ -47,26 +53,22 @@ def step(book: Book, state: State, command: jax.Array) -> tuple[State, Outcome]:
         state: where things stand.
         command: (3,) int, ``<func, adj, noun>`` as indices into `words.FUNCTIONS`, `words.ADJECTIVES` and
             `words.NOUNS`. A query leaves the world as it is and takes a step; so does what cannot be done.
+        sources: the one that can be asked; the paper's oracle if none is given.
     """
     function = command[0]
     named = oracle.find(state.game, command[1:])
     is_query = (function == words.WHERE) | (function == words.HOW)
-    acted, worked, failure = _act(state, function, named)
+    asked, answer, cost = asking.ask(book, state, command, sources)
+    acted, worked, failure = _act(asked, function, named)
     spoken = jnp.asarray(book.feedback)[jnp.where(worked, function, words.INVALID)]
     feedback = jnp.zeros((4, 2), jnp.int32).at[0].set(spoken)
-    feedback = jnp.where(is_query, oracle.ask(book, state, command).tokens, feedback)
+    feedback = jnp.where(is_query, answer, feedback)
 
     game = acted.game
     is_ready = (acted.place == held(game)) & (acted.cut == game.cut) & (acted.cooking == game.cooking)
     success = (is_ready | ~game.is_ingredient).all() & ~failure
-    asks = jnp.stack([function == words.WHERE, function == words.HOW])
-    acted = replace(
-        acted,
-        asked=acted.asked | (asks[:, None] & named.things),
-        step=acted.step + 1,
-        queries=acted.queries + is_query,
-    )
-    return acted, Outcome(feedback, is_query, success, failure)
+    acted = replace(acted, step=acted.step + 1)
+    return acted, Outcome(feedback, is_query, success, failure, cost)
 
 
 def _act(state: State, function: jax.Array, named: Named) -> tuple[State, jax.Array, jax.Array]:

@@ -41,16 +41,19 @@ def known(state: State) -> Kitchen:
     """What Charlie knows now: of the slots of things, then of those of furniture."""
     game = state.game
     pieces = game.pieces.astype(jnp.int32)
-    # A place is a piece of furniture, the floor, or the player's hands.
-    endings = jnp.concatenate([pieces, jnp.array([_ROOM, _ON_YOU])])
     # What is no ingredient needs to be as it is.
     cut = jnp.where(game.is_ingredient, game.cut, state.cut).astype(jnp.int32)
     cooking = jnp.where(game.is_ingredient, game.cooking, state.cooking).astype(jnp.int32)
     return Kitchen(
         entities=jnp.concatenate([game.things.astype(jnp.int32), pieces + len(THINGS)]),
-        places=jnp.concatenate([endings[jnp.maximum(state.place, 0)], jnp.full_like(pieces, _ROOM)]),
+        places=jnp.concatenate([endings(game)[jnp.maximum(state.place, 0)], jnp.full_like(pieces, _ROOM)]),
         recipes=jnp.concatenate([cut * len(COOKINGS) + cooking, jnp.zeros_like(pieces)]),
     )
+
+
+def endings(game: Game) -> jax.Array:
+    """How *where* ends by place, furniture, the floor, and the player's hands: (pieces + 2,) int32."""
+    return jnp.concatenate([game.pieces.astype(jnp.int32), jnp.array([_ROOM, _ON_YOU])])
 
 
 def phrases(book: Book) -> Phrases:
@@ -63,18 +66,32 @@ def phrases(book: Book) -> Phrases:
         nouns=book.nouns,
         places=np.concatenate([book.places, [book.on_you, book.absent]]),
         recipes=np.concatenate([book.recipes.reshape(-1, 2), [book.cannot]]),
+        names=words.NAME_WORDS,
     )
 
 
 def ask(book: Book, state: State, query: jax.Array) -> Reply:
-    """What Charlie says to *where* or *how*, (3,) int ``<func, adj, noun>`` of the world's words."""
+    """What Charlie, or who wrote down what he says, says to *where* or *how*.
+
+    Args:
+        book: what can be said.
+        state: how things are, as he knows them.
+        query: (3,) int, ``<func, adj, noun>`` of the world's words.
+    """
     function = jnp.where(query[0] == words.WHERE, kitchen.WHERE, kitchen.HOW)
-    return kitchen.ask(known(state), jnp.stack([function, *query[1:]]), phrases=phrases(book))
+    query = jnp.stack([function, *query[1:]])
+    if state.written is not None:
+        return kitchen.consult(known(state), state.written.index, query, phrases=phrases(book))
+    return kitchen.ask(known(state), query, phrases=phrases(book))
 
 
 def host_facts(state: State) -> source.Facts:
     """What Charlie knows now, for sources on the host."""
-    facts = jax.device_get(known(state))
+    return say_facts(jax.device_get(known(state)))
+
+
+def say_facts(facts: Kitchen) -> source.Facts:
+    """A kitchen on the host in words."""
     names = [*(thing.words for thing in THINGS), *((NONE, piece.name) for piece in PIECES)]
     there = [(slot, int(entity)) for slot, entity in enumerate(facts.entities) if entity != UNUSED]
     where = [

@@ -4,12 +4,17 @@ Shapes have ``things`` slots, filled in the order of the alphabet, and ``pieces`
 the description names the furniture.
 """
 
+from dataclasses import replace
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from afk.envs.qtextworld.world.things import IS_CONTAINER, IS_CUTTABLE, KNIFE
+from afk.knowledge.kitchen import Index
+from afk.knowledge.traits import Dealings
 
 UNUSED = -1  # in a slot: nothing
 NEVER, RAW, DONE = range(3)  # what heat does to a thing: nothing; it is cooked; it burns
@@ -41,6 +46,26 @@ class Game(eqx.Module):
     finds_knife: jax.Array
 
 
+class Contents(eqx.Module):
+    """What can be told of things and changes while the player takes, cuts and cooks them; see `State`."""
+
+    place: jax.Array
+    cut: jax.Array
+    cooking: jax.Array
+
+
+class Written(eqx.Module):
+    """What a source that is no oracle wrote down at the start.
+
+    Attributes:
+        contents: how things were.
+        index: which questions it answers with which of its facts.
+    """
+
+    contents: Contents
+    index: Index
+
+
 class State(eqx.Module):
     """What changes, and the game it changes in.
 
@@ -51,9 +76,11 @@ class State(eqx.Module):
         cut: (things,) int8, how each thing is cut.
         cooking: (things,) int8, how each thing is cooked.
         heat: (things,) int8, what cooking does to each thing: `NEVER`, `RAW` or `DONE`.
-        asked: (2, things) bool, for what *where* and *how* have been asked.
+        asked: (2, things) bool, what *where* and *how* have been asked about, and answered truly.
         step: () int32, steps taken, queries included.
         queries: () int32, queries asked, of any kind.
+        dealings: with a source that has traits; None where there is the paper's oracle.
+        written: what another source than the oracle knows; None where it is the oracle.
     """
 
     game: Game
@@ -65,6 +92,8 @@ class State(eqx.Module):
     asked: jax.Array
     step: jax.Array
     queries: jax.Array
+    dealings: Dealings | None = None
+    written: Written | None = None
 
 
 class Observation(eqx.Module):
@@ -75,16 +104,35 @@ class Observation(eqx.Module):
             At the start of an episode the instruction stands in the place of the feedback.
         mission: (64,) uint16, the instruction v_0.
         response: (32,) uint16, the answer, all padding when nothing was asked.
+        terms: (1, 3) float32, the price that the source shows, what it was paid so far, and how often it
+            answered; None where there is the paper's oracle.
     """
 
     text: jax.Array
     mission: jax.Array
     response: jax.Array
+    terms: jax.Array | None = None
 
     @property
-    def seen(self) -> jax.Array:
-        """What is seen, whatever the world."""
-        return self.text
+    def seen(self) -> Any:
+        """What is seen, whatever the world: the text, or the text and the terms."""
+        return self.text if self.terms is None else (self.text, self.terms)
+
+
+def contents_of(state: State) -> Contents:
+    """How things are now."""
+    return Contents(state.place, state.cut, state.cooking)
+
+
+def with_contents(state: State, contents: Contents) -> State:
+    """The same game with things as they were at another time."""
+    return replace(state, place=contents.place, cut=contents.cut, cooking=contents.cooking)
+
+
+def wanted_facts(game: Game) -> jax.Array:
+    """Q_t, (2, things) bool: *where* and *how* for ingredients, and *where* for a knife to be found."""
+    where = game.is_ingredient | ((game.things == KNIFE) & game.finds_knife)
+    return jnp.stack([where, game.is_ingredient & game.prepares])
 
 
 def floor(game: Game) -> int:

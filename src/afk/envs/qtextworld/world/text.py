@@ -42,6 +42,7 @@ class Book(NamedTuple):
         on_you: (2,), how *where* ends for what is held.
         absent: (2,), how *where* ends for what is not there.
         cannot: (2,), how *how* ends for what is not there.
+        refusal: (2,), what is said by who does not want to answer.
     """
 
     pool: np.ndarray
@@ -60,6 +61,7 @@ class Book(NamedTuple):
     on_you: np.ndarray
     absent: np.ndarray
     cannot: np.ndarray
+    refusal: np.ndarray
 
 
 def make_book(bank: Bank, vocabulary: Vocabulary) -> Book:
@@ -93,6 +95,7 @@ def make_book(bank: Bank, vocabulary: Vocabulary) -> Book:
         "on_you": add(words.HELD)[0],
         "absent": add(words.ABSENT)[0],
         "cannot": add(words.CANNOT)[0],
+        "refusal": add(words.REFUSAL)[0],
     }
     return Book(pool=np.array(spans.pool, np.uint16), intros=bank.intros, blocks=bank.blocks, **tables)
 
