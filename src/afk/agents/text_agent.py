@@ -24,7 +24,7 @@ from afk.agents.networks.encoders import (
     words_of,
 )
 from afk.agents.networks.fusion import Recurrence
-from afk.agents.networks.heads import Perceptron, entropy, log_probability, split_choice
+from afk.agents.networks.heads import Perceptron, entropy, log_probability, soften
 from afk.agents.networks.query_heads import Heard, Pick, QueryHeads
 from afk.agents.reading import Reading
 from afk.agents.variants import Variant
@@ -32,6 +32,7 @@ from afk.envs.qtextworld.world.words import QUERIES
 from afk.language import PAD, Vocabulary
 
 _REPLY, _INVENTORY = 8, 20  # words that are read in order at either end of what is seen
+_CERTAINTY = 0.25  # what is left of log-odds of 8 for asking and of -12 against, as agents end with
 
 
 class PolicyOutput(eqx.Module):
@@ -107,11 +108,10 @@ class TextAgent(Agent):
         return state, jax.tree.map(lambda leaf: leaf.reshape(steps, count, *leaf.shape[1:]), output)
 
     def with_sources(self, sources: int) -> Self:
-        """See `Agent`; asking is saying one of two words, so that it is less sure of all function words."""
+        """See `Agent`; asking is saying one of two words, so that it is less sure of verbs, too."""
         if not sources or self.terms is not None:
             return self
-        last = len(self.vocabulary.functions) - 1
-        function = split_choice(self.query_heads.function, last, 1)
+        function = soften(self.query_heads.function, _CERTAINTY)
         return eqx.tree_at(
             lambda agent: (agent.terms, agent.query_heads.function),
             self,

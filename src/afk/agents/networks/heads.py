@@ -35,16 +35,25 @@ class Perceptron(eqx.Module):
         return self.layers[-1](x).astype(jnp.float32)
 
 
-def split_choice(head: Perceptron, choice: int, ways: int) -> Perceptron:
-    """A head with some ways, each as likely, in the place of its last choice of a number.
+def soften(head: Perceptron, certainty: float) -> Perceptron:
+    """A head with a part of its log-odds.
 
-    It is less sure than it was: who asks, or acts, all but always never finds out what else is worth.
+    Who asks, or acts, all but always never finds out what else is worth.
     """
-    last = head.layers[-1]
+    return eqx.tree_at(_last, head, [certainty * each for each in _last(head)])
+
+
+def split_choice(head: Perceptron, choice: int, ways: int) -> Perceptron:
+    """A head with some ways, each as likely, in the place of its last choice of a number; see `soften`."""
     columns = np.array([*range(choice), *[choice] * ways])
-    weight, bias = (_CERTAINTY * each[..., columns] for each in (last.weight, last.bias))
+    weight, bias = (each[..., columns] for each in _last(soften(head, _CERTAINTY)))
     bias -= jnp.where(columns == choice, math.log(ways), 0.0)
-    return eqx.tree_at(lambda each: (each.layers[-1].weight, each.layers[-1].bias), head, (weight, bias))
+    return eqx.tree_at(_last, head, [weight, bias])
+
+
+def _last(head: Perceptron) -> list[jax.Array]:
+    """What the log-odds of a head's choices are made of."""
+    return [head.layers[-1].weight, head.layers[-1].bias]
 
 
 class Pointer(eqx.Module):
