@@ -9,6 +9,7 @@ python examples/sb3_ppo.py --task danger --steps 2000000
 
 import argparse
 import time
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -97,8 +98,8 @@ def evaluate(model: PPO, name: str, seed: int) -> dict[str, float]:
     return {"success": float(np.mean(successes)), "episode_length": float(np.mean(lengths))}
 
 
-def train(task: str, steps: int, seed: int) -> dict[str, Any]:
-    """Train on a task, and tell how the policy does on the same fresh levels before, between and after."""
+def train(task: str, steps: int, seed: int) -> Iterator[dict[str, Any]]:
+    """Train on a task, and tell how the policy does on the same fresh levels, again and again."""
     name, start = gymnasium_id(task), time.perf_counter()
     model = PPO(
         "MultiInputPolicy",
@@ -112,20 +113,14 @@ def train(task: str, steps: int, seed: int) -> dict[str, Any]:
         seed=seed,
         device="cpu",
     )
-    evaluations = []
+    versions = {each: version(each) for each in ("stable-baselines3", "torch", "gymnasium")}
+    result = {"id": name, "seed": seed, "episodes": EPISODES, "versions": versions}
+    evaluations: list[dict[str, float]] = []
     for number in range(ROUNDS + 1):
         if number:
             model.learn(steps // ROUNDS, reset_num_timesteps=False)
         evaluations.append({"steps": model.num_timesteps} | evaluate(model, name, seed + FRESH))
-        print("{steps:,} steps: success {success:.1%}".format(**evaluations[-1]), flush=True)
-    return {
-        "id": name,
-        "seed": seed,
-        "episodes": EPISODES,
-        "seconds": round(time.perf_counter() - start),
-        "versions": {each: version(each) for each in ("stable-baselines3", "torch", "gymnasium")},
-        "evaluations": evaluations,
-    }
+        yield result | {"seconds": round(time.perf_counter() - start), "evaluations": evaluations}
 
 
 def main() -> None:
@@ -137,10 +132,11 @@ def main() -> None:
     parser.add_argument("--record", type=Path, help="a JSON file: what is trained is noted there, by task")
     options = parser.parse_args()
     task = task_named(options.task)
-    result = train(task, options.steps, options.seed)
-    if options.record:
-        others = read_object(options.record) if options.record.exists() else {}
-        write_json(options.record, others | {task: result})
+    others = read_object(options.record) if options.record and options.record.exists() else {}
+    for result in train(task, options.steps, options.seed):
+        print("{steps:,} steps: success {success:.1%}".format(**result["evaluations"][-1]), flush=True)
+        if options.record:
+            write_json(options.record, others | {task: result})
 
 
 if __name__ == "__main__":

@@ -77,7 +77,10 @@ def own_task(name: str) -> str:
     """The one task that the agent of a run's folder, or of a checkpoint, was trained on."""
     path = Path(name)
     if name == PRETRAINED or name in POLICIES or not path.exists():
-        raise ValueError(f"say what {name} is to play: --task; `afk tasks` lists the tasks")
+        raise ValueError(
+            f"{name} is no run's folder and no checkpoint, which have a task of their own: "
+            f"say what {name} is to play: --task; `afk tasks` lists the tasks"
+        )
     config = read_config(path) if path.is_dir() else load_agent(path).config
     task, *others = dict.fromkeys(config.tasks)
     if others:

@@ -200,5 +200,5 @@ def _tasks_of(path: Path) -> list[str]:
 
 
 def _describe_task(task: Task) -> dict[str, Any]:
-    title = getattr(task, "title", "") or task.name.partition("/")[2].replace("-", " ").capitalize()
+    title = getattr(task, "title", "") or task.name.partition("/")[2].replace("-", " ").title()
     return {"name": task.name, "world": world_of(task).title, "title": title}
