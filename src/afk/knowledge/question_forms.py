@@ -29,7 +29,7 @@ SYNONYMS = {
     "grey": "gray",
     "colour": "colou?rs? colou?red hue shade",
     "toy": "playthings? toys",
-    "suitcase": "suitcases luggage suit_case trunk valise travel_bag bag",
+    "suitcase": "suitcases luggage suit_case trunk valise travel_bag bag (?<!in_)(?<!that_)case",
     "cookbook": "cook_book recipe_book",
     "recipe": "cookbook(?=_says?)",
     "stove": "stovetop stove_top cooker hob",
@@ -44,6 +44,7 @@ SYNONYMS = {
     "let me": "lemme",
     "want to": "wanna",
     "got to": "gotta",
+    "knife": "knives",
     "jack": "jacks",
     "mary": "marys",
 }
@@ -74,7 +75,7 @@ _PLAIN = _any(
     "find for friend from get go goes gone got grab forgot found guys had hang hangs happen has have he head help "
     "her here hey him his how i if in inside into is it its jack just kindly know lie lies like likes live "
     "lives locate located location look looks love man mary mate may me might must my near nearby need "
-    "needs next nor north not now obtain of off ok okay on one ones or our out outside over pal perhaps "
+    "needs next nor north not now obtain of off ok okay on one open opens unlock ones or our out outside over pal perhaps "
     "please pls plz position precisely quick reach ready really reside resides rest right run s saw say "
     "search see seek seen serve served shall she should show sir sit sits situated situation so somebody "
     "someone something somewhere south spot spotted stand stands start stay stays still such suppose supposed "
@@ -100,10 +101,15 @@ _OF = _any(
 )
 
 
+_STEP = _any("step walk tread set_foot dangerous safe unsafe deadly risky forbidden")
+
+
 def _slot(before: str, *others: str) -> str:
     """What bars a reading: another word than a plain one, or one of the others, in a slot after something."""
     return rf"{before} (?!{'|'.join((_PLAIN, *others))})\w"
 
+
+_I = r"\b(?:i|you|we|they|he|she|it|someone|somebody|anyone|anybody|people|jack|mary)"
 
 # Whatever asks for something else, in every world.
 ELSE = (
@@ -111,19 +117,23 @@ ELSE = (
     r"\bhow (?!exactly|precisely|actually|really)\w+ly\b",
     _slot(r"\b(?:what|which)(?! is (?:s )?(?:the|a))", _HEAD),  # what time, which door
     _slot(rf"{X}(?: {_AUX})*"),  # kitchen table, red box made by
-    rf"{_THE} (?!{_PLAIN}|(?:bloody|damn|damned|stupid|silly|missing|same|main|whole|nearest|closest)\b)\w+ {X}",
+    rf"{_THE} (?!{_PLAIN}|(?:bloody|damn|damned|darn|blasted|freaking|stupid|silly|missing|same|main|whole|nearest|closest)\b)\w+ {X}",
     rf"\b(?!{_OF})\w+ of (?:{_THE} )?{X}",  # the price of
     rf"\b(?:keys?|door|handle|lid|lock) (?:to|for|on) (?:{_THE} )?{X}",
+    _slot(rf"\bwhere (?:\w+ )??{_AUX} {_I}(?: {_AUX})*", _STEP),  # where did she buy
+    r"\bhow (?:did|was|were)\b|\b(?:blue|green|grey|yellow|red|purple|black|white|pink|other) one\b",
+    r"\b(?:thanks|thank you) for (?:telling|showing|saying)\b|\btell (?:jack|mary) (?:that|about|to|i|where|who|what)\b",
     rf"\bwhy\b|\bwhen {_AUX}|\bwhom\b",
     r"\bwho (?!(?:else |here |might |would |could |can |may |has |have |got |is |the )*"
-    r"(?:know|knows|tell|help|say|show|point|hold|holds|holding|carries|carrying|keeps|X\d)\b)",
+    r"(?:know|knows|tell|help|say|show|point|hold|holds|holding|carries|carrying|keeps|keeping|X\d)\b)",
     # Somebody who does not want to be told, or knows it.
-    r"(?:^|\| |\b(?:do|please|just|you|must|need|should) )(?:not|never|stop) (?:you |have |need )*(?:dare )?(?:to )?"
-    r"(?:(?:want|need|wish) (?:you )?to )?(?:tell|telling|say|saying|show|reveal|spoil|know|hear|care|bother)\b",
+    r"(?:^|\| |\b(?:do|please|just|you|must|need|should|rather) )(?:not|never|stop) (?:you |have |need |dare |to )*"
+    r"(?:(?:want|need|wish|care|rather) (?:you )?(?:to )?(?:know|hear|be told|see)|tell|telling|say|saying|show|reveal|"
+    r"spoil|bother)\b|\brather not know\b",
     r"\bsecret\b|\bno need\b|\bnever mind\b|\bnot (?:interested|asking)\b|\bforget about\b|\bwithout (?:telling|saying)\b",
     r"(?:^|\| |and |but |so |yes )i (?:already |now |just |think i )*(?:know|knew|remember|found out)(?: already)? \| ",
     # Opinions, properties, stories.
-    rf"(?:^|\| )(?:{_any('so and but')} )?(?:do|would|did|are) you {_any('like love prefer enjoy hate feel fancy eat own')}",
+    rf"(?:^|\| )(?:{_any('so and but')} )?(?:do|would|did|are) you {_any('like love prefer enjoy hate feel fancy eat own')}(?!.*{PREPARE} or)",
     r"\byou think (?:of|about)\b|\byour (?:own |personal )?(?:favourite|opinion|name)\b|\bwhat if\b|\bwhat do(?:es)? .*\bmean\b|\bhappen(?:s|ed)? (?:if|when|to me)\b",
     _any(
         "cost costs price worth weigh weighs weight heavy heavier heaviest big bigger biggest larger largest "
@@ -137,7 +147,7 @@ ELSE = (
 _ASKS = _any(
     "what which how where whose tell name describe identify remind say show point recognise recognize explain inform "
     "idea clue you_know to_know know_what know_which help find reveal specify state mention give_me hint wonder "
-    "wondering curious guess anyone_know someone_know know_of"
+    "wondering curious guess define anyone_know someone_know know_of"
 )
 _SEEKS = "|".join(
     (
@@ -152,9 +162,9 @@ _SEEKS = "|".join(
             "room place spot part corner area side container suitcase section shelf direction way furniture "
             "surface"
         ),
-        r"\b(?:in|on|inside|under) (?:what|which)\b",
+        r"\b(?:in|on|inside|under|of) (?:what|which)\b",
         rf"\b(?:contain\w*|holds|holding|houses|keeps) (?:{_THE} )?{X}",
-        rf"\bwho (?:\w+ )*?(?:has|holds|holding|carries|carrying|keeps|got) (?:{_THE} )?{X}",
+        rf"\bwho (?:\w+ )*?(?:has|holds|holding|carries|carrying|keeps|keeping|got) (?:{_THE} )?{X}",
         rf"\b(?:way|route|path|directions?|point\w*) (?:\w+ ){{0,3}}?{X}|{X} (?:\w+ )?directions?\b",
         rf"{X} (?:place|room|spot|way)\b|\b(?:room|place|spot) of\b",
         r"\b(?:point|direct|guide|lead|take|walk|steer|bring|send|show|get|navigate)\w* (?:me|us|out|someone)"
@@ -162,15 +172,15 @@ _SEEKS = "|".join(
         rf"\b(?:which|what) .*\b(?:leads?|gets?|takes?|go|goes|reach) (?:me |us )?(?:to |into )?(?:{_THE} )?{X}",
         rf"\b(?:point (?:out|to)|show me) (?:{_THE} )?{X}",
         r"\bhow (?:\w+ ){0,4}(?:get|go|reach|come|navigate)\b",
-        rf"(?:^|\| )(?:is|are|was) (?:{_THE} )?{X} (?:\w+ ){{0,2}}?"
-        + _any("there jack mary east west north south left_or around nearby near here anywhere somewhere upstairs"),
+        rf"(?:(?:^|\| )(?:is|are|was) (?:{_THE} )?{X}|\b(?:if|whether) (?:{_THE} )?{X} is) (?:\w+ ){{0,2}}?"
+        + _any("there jack mary east west north south left_or around nearby near this_way here anywhere somewhere upstairs"),
         rf"\bis there (?:{_THE} )?{X} .*{_any('here nearby anywhere somewhere around close near')}",
     )
 )
 _DANGER = (
     _any(
         "danger dangers dangerous deadly lethal fatal unsafe hazard hazards hazardous harmful harm harms kill "
-        "kills killing avoid poisonous toxic safe safely die death trap traps forbidden risky hurt hurts perilous "
+        "kills killing killer bad avoid poisonous toxic safe safely die death trap traps forbidden risky hurt hurts perilous "
         "treacherous careful beware wary off_limits watch_out"
     )
     + r"|\b(?:stay|keep|steer) (?:\w+ )?(?:away|clear|off)\b"
@@ -181,7 +191,6 @@ _TOY = _any(
     "treasures treasure cherishes cherish adore adores favours favors enjoy enjoys dearest"
 )
 _TOYS = _any("toy object thing item one kind sort type ball box key is of to a does would are or was called")
-_I = "(?:i|you|we|they|he|she|it|someone|somebody|anyone|anybody|people|jack|mary)"
 _MAY = "(?:do|can|could|should|shall|must|may|might|would|am|are)"
 
 
@@ -212,6 +221,7 @@ class Form:
         )
 
 
+_HOW_ELSE = r"\bhow\b(?!.*\b(?:recogni[sz]e|know|tell|identify|spot|looks?|find|distinguish|see))"
 _PUTTING = _any("put place leave drop bring take(?!_to) stick set return deliver throw")
 WHERE = Form(
     "where NAME",
@@ -219,7 +229,7 @@ WHERE = Form(
     (X, _SEEKS),
     (
         r"\bwhere (?:is|are) not\b",
-        _slot(rf"\bwhere (?:\w+ )??{_AUX} {_I}(?: {_AUX})*"),  # where did she buy
+        r"\bwhere did \w+ (?:find|get)\b",
         rf"\bwhere (?:\w+ )?(?:to|{_MAY} (?:i|we)(?: {_AUX}| supposed| meant)*) (?:now )?{_PUTTING}",
     ),
 )
@@ -228,23 +238,25 @@ GRID = (
         "what none key",
         frozenset({"door"}),
         (
-            rf"\bkeys?\b|\block(?:ed)?\b|\b(?:un)?locks?\b|\bopens?\b|\bthrough\b",
+            rf"\bkeys?\b|\b(?:un)?lock(?:s|ed)?\b|\bopens?\b|\bthrough\b|\bpast\b",
             rf"\bkeys?\b|\bdoor\b|\block\b|{X}|\bthis\b",
             _any("what which how tell name right correct know identify say colour proper or"),
         ),
         (
             OWNER,
+            r"\bhow\b(?!.*\b(?:know|tell|identify|see|open|opens|opened|unlock|unlocked|through|past)\b)",
+            rf"{_I} lock\b",
             r"\bwhere\b|\bbehind\b|\bwh(?:at|ich) doors?\b|\bopen (?:or|yet|already)\b|(?!best)\b\w+est$",
             _any("toy suitcase box ball room danger dangerous deadly"),
         ),
-        rf"(?=.*\b(?:key|lock))(?:{_any('key door lock locked the which what right correct unlock open to for this please pls my')} ?)+",
+        rf"(?=.*\bkey)(?:{_any('key door lock locked the which what right correct unlock open to for this please pls my')} ?)+",
     ),
     WHERE,
     Form(
         "what OWNER suitcase",
         frozenset(),
         (OWNER, r"\bsuitcase\b|\bbox(?:es)?\b", rf"{_ASKS}|\bor\b"),
-        (_any("where toy play plays"), r"\bwhich (?:box|suitcase) is .* in$"),
+        (_HOW_ELSE, _any("where toy play plays pack packed lose lost"), r"\bwhich (?:box|suitcase) is .* in$"),
         rf"(?:{OWNER}|{_any('suitcase the of which box please pls colour s')}| )+",
     ),
     Form(
@@ -252,6 +264,7 @@ GRID = (
         frozenset(),
         (OWNER, _TOY, rf"{_ASKS}|\bor\b"),
         (
+            _HOW_ELSE,
             _any("where suitcase about(?!_jack)(?!_mary)(?!_the)"),
             rf"\bfavourite (?!{_TOYS})\w",  # favourite room
             r"\b(?:likes?|loves?) to (?!play|have|hold|own)",
@@ -266,7 +279,7 @@ GRID = (
             _DANGER,
             _ASKS + r"|\b(?:is|are) (?:there|any|it)\b|\bor\b",
         ),
-        (OWNER, _any("key keys door box ball toy suitcase")),
+        (_HOW_ELSE, OWNER, _any("key keys door box ball toy suitcase")),
         rf"(?:{_any('danger dangerous deadly lethal unsafe zone zones colour tile tiles floor the of please pls')} ?)+",
     ),
 )
@@ -279,7 +292,7 @@ KITCHEN = (
             X,
             PREPARE,
             _any(
-                "how what which should must shall or supposed meant needs? need_to have_to has_to describe explain "
+                "how what which should must shall or supposed meant needs? need_to have_to has_to describe explain you_want would_you_like way "
                 "tell recipe instructions teach method to_be"
             ),
         ),
@@ -299,7 +312,7 @@ KITCHEN = (
             r"needed|have|has|go|goes|happen|serve|served|ready|made|make|be|required?|requires|work|expected)\b",
         ),
         (_PLACED, r"\b(?:get|reach|go) (?:to )?X|\bwith X\d (?:go|goes)|\b(?:go|goes) (?:well )?with\b|\bcan i make\b"),
-        rf"(?:{_any('how please pls the a do with and about what for')} )*{X}(?: {_any('how please pls recipe then')})*(?<!^X\d)|(?:{_any('preparation recipe instructions cooking of for the')} )+X\d",
+        rf"(?=.*{_any('how recipe preparation instructions cooking')})(?:{_any('how please pls the a do with and about what for')} )*{X}(?: {_any('how please pls recipe then')})*(?<!^X\d)|(?:{_any('preparation recipe instructions cooking of for the')} )+X\d",
     ),
     replace(WHERE, bars=(*WHERE.bars, rf"{PREPARE} .*{X}|{X} (?:{_AUX} )*{PREPARE}")),
 )
