@@ -77,7 +77,7 @@ def _normalise(text: str) -> str:
     line = re.sub(r"[.,;:?!()\u2013\u2014-]+", " | ", line)
     line = " ".join(re.findall(r"[a-z0-9]+|\|", line))
     for word, others in SYNONYMS.items():
-        line = re.sub(rf"\b(?:{others.replace(' ', '|').replace('_', ' ')})\b", word, line)
+        line = re.sub(rf"\b(?:{others})\b", word, line)
     return line
 
 
@@ -130,7 +130,10 @@ def _say_what_is_meant(clauses: list[str]) -> list[str]:
         after = re.findall(X, " ".join(clauses[at + 1 :]))
         is_lacking = not re.search(rf"{X}|{OWNER}", clause)
         topic = [*after[::-1], *before][-1:] if is_lacking else []
-        meant.append(" ".join([clause, *topic]))
+        for name in topic:
+            told = re.sub(r"\b(?:it|them|(?:this|that) one)\b", name, clause, count=1)
+            clause = told if told != clause else f"{clause} {name}"
+        meant.append(clause)
     return meant
 
 
