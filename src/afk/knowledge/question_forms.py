@@ -32,7 +32,8 @@ SYNONYMS = {
     "where": "wheres|where abouts",
     "who": "whos",
     "how": "hows",
-    "not": "nt|dont|doesnt|didnt|isnt|arent|wasnt|wont|cant|cannot|couldnt|wouldnt|shouldnt|havent|hasnt|mustnt",
+    "do not": "dont",
+    "not": "nt|doesnt|didnt|isnt|arent|wasnt|wont|cant|cannot|couldnt|wouldnt|shouldnt|havent|hasnt|mustnt",
     "do not know": "dunno",
     "give me": "gimme",
     "let me": "lemme",
@@ -65,7 +66,7 @@ _PLAIN = (
     "explore find for found friend from get go goes gone grab guys hang hangs happen head help her here hey him "
     "his how i if in inside into it its jack just kindly know last_left last_put last_seen lie lies like likes "
     "live lives locate located location look looks love man mary mate me mean meant my near nearby next nor "
-    "north now obtain of off ok okay on one ones open opens unlock or our out outside over pal perhaps please "
+    "north now nowhere obtain of off ok okay on one ones open opens unlock or our out outside over pal perhaps please "
     "pls plz position precisely proceed quick reach ready really recommend require requires reside resides rest "
     "right run s saw say search see seek seen serve served she show sir sit sits situated situation so somebody "
     "someone something somewhere south spot spotted stand stands start stay stays still such suggest suppose "
@@ -107,34 +108,34 @@ ELSE = (
     _any(r"how (?!PLAIN\b)\w+"),  # how many, how heavy, how long
     _any(r"X (?:AUX )*(?!(?:PLAIN|\w+ed)\b)\w+"),  # kitchen table, blue ball come from
     _any(r"X (?:AUX )*(?:painted|produced|manufactured|purchased|cleaned|washed|used|created|invented|repaired)"),
-    _any(r"ARTICLE (?!(?:PLAIN|\w+est|bloody|damn|darn|stupid|silly|same|main|nice|lovely|little)\b)\w+ X"),
+    _any(r"ARTICLE (?!(?:PLAIN|\w+est|\w+ed|bloody|wretched|dear|poor|big|elusive|famous|mysterious|damn|darn|stupid|silly|same|main|nice|lovely|little)\b)\w+ X"),
     _any(r"where (?:\w+ )??AUX WHOEVER(?: AUX| \w+ly)* (?!(?:PLAIN|STEP|RISKY)\b)\w+"),  # where did she buy
     _any(r"(?!(?:exactly|precisely|actually|really)\b)(?<=\bhow )\w+ly", "how (?:did|was|were)"),
     _any("why", "when AUX", "(?:blue|green|grey|yellow|red|purple|black|white|pink|other) one"),
     _any(
-        "who (?!(?:else |here |might |would |could |can |may |has |have |got |is |the )*"
-        r"(?:knows?|tell|help|say|show|point|holds?|holding|carries|carrying|keeps|keeping|hiding|hides|X\d)\b)\w+"
+        "who (?!(?:else |i |here |might |would |could |can |may |has |have |got |is |the )*"
+        r"(?:knows?|ask|tell|help|say|show|point|holds?|holding|carries|carrying|keeps|keeping|hiding|hides|X\d)\b)\w+"
     ),
-    _any("(?:owner|price|lid|handle|switch|door|keys?|middle|history|back|top) (?:of|to|for|on) THE X"),
     # Who does not want to be told, or knows it.
     _any(
-        "(?:START (?:so |but |and )?|do |please |just |you |must |need |should |rather )(?:not|never|stop) "
-        "(?:you |have |need |dare |to )*(?:(?:want|need|wish|care|rather) (?:you )?(?:to )?"
-        "(?:know|hear|be told|see)|tell|telling|say|saying|show|reveal|spoil|bother)"
+        "(?<!can )(?<!could )(?<!would )(?<!will )(?<!did )(?<!does )(?:not|never|stop) "
+        "(?:have |need |dare |bother |want |wish |you |to |even |ever )*(?:tell|telling|say|saying|show|reveal|spoil)",
+        "not (?:really |even )?(?:want|need|wish|care|have)(?: you)?(?: to)?(?: \\|)? (?:know|hear|be told|see|where|what|which|how)",
     ),
-    _any("secret", "no need", "never mind", "rather not know", "not (?:interested|asking)", "forget about"),
+    _any("secret", "no need", "never mind", "rather not know", "not (?:interested|asking)", "forget about", "point of(?! view)", "(?:let me|i) (?:will |can )?(?:tell|show) you"),
     _any(r"(?:START |and |but |so |yes )i (?:already |now |just )*(?:know|knew|remember|found out)(?: already)? \| \w+"),
     _any("(?:thanks|thank you) for (?:telling|showing)", "tell OWNER (?:that|about|to|i|where|who|what)"),
     # Opinions, what would happen, what something is like.
     _any(
-        "START (?:so |and |but )?(?:do|would|did|are) you (?:like|love|prefer|enjoy|hate|fancy|eat|own)(?!.*PREPARE or)",
+        "(?<!how )(?:do|would|did|are) you (?:like|love|prefer|enjoy|hate|fancy|eat|own)(?!.*PREPARE or)",
+        "how (?:do|can|would|could) you know",
         "you think (?:of|about)",
         "your (?:own |personal )?(?:favourite|opinion|name)",
     ),
     _any("what if", "what (?:would )?happens?", "happens? (?:if|when|to me)", "what do(?:es)? .* mean"),
     _any(
         r"costs?|price|worth|weighs?|weight|size|heav\w+|big\w*|largest?|larger|smaller|smallest|old\w*|tast\w+"
-        "|smells?|made of|made from|song|joke|story|poem|calories|healthy|yesterday|tomorrow"
+        "|smells?|made of|made from|song|joke|story|poem|calories|healthy"
     ),
 )
 
@@ -142,10 +143,10 @@ ELSE = (
 _ASKS = _any(
     "what|which|how|where|whose|tell|name|describe|description|identify|remind|say|show|point|recogni[sz]e|explain"
     "|inform|idea|clue|(?:you|to|anyone|someone|and) know|know (?:what|which|of)|help|find|reveal|specify|state"
-    "|mention|hint|wonder|wondering|curious|guess|define|list|warn|or"
+    "|mention|hint|wonder|wondering|curious|guess|define|list|warn|or|colour|(?:is|are) there|is$"
 )
 _SEEKS = _any(
-    "where|whereabouts|locat(?:e|ed|ing|ion)|position|seek|seeking|seen|spotted|hiding|hold of|track down",
+    "where|whereabouts|locat(?:e|ed|ing|ion)|position|address|coordinates|any (?:ideas?|clues?|hints?|trace|sign|luck)|seek|seeking|seen|spotted|hiding|hold of|track down",
     "find(?:ing)?(?! out)|(?:see|saw|came across|come across) THE X",
     r"(?:look\w*|search\w*|hunt\w*|quest|after)(?: .. )?(?: )?(?:for|at)? ?THE X",
     "(?:which|what|whose|name|tell me|know|say|in) (?:\\w+ ){0,2}?PLACE",
@@ -153,17 +154,18 @@ _SEEKS = _any(
     "what .. X (?:\\w+ )?(?:in|on|inside)(?: of)?$",
     "contain\\w* THE X|(?:which|who|what|one) .. (?:has|got|holds|holding|houses|keeps|keeping|hides|carries|carrying) THE X",
     "(?:way|route|path|directions?|point|points) .. X|X directions?|X (?:\\w+ )?(?:place|room|spot)|(?:room|place|spot) of",
-    "(?:direct|guide|lead|take|walk|steer|bring|send|show|get|point|navigate) (?:me|us|out) .. (?:to|towards?|at)",
+    "(?:direct|guide|lead|take|walk|steer|bring|send|show|get|point|pointing|navigate) (?:me|us|out) .. (?:to|towards?|at)",
     "show me THE X|how .. (?:get|go|reach|come|navigate)",
     "(?:which|what) .. (?:leads?|gets?|takes?|goe?s?|reach) (?:me |us )?(?:to |into )?THE X",
     "(?:left|right|east|west|north|south|one) or",
-    "(?:START (?:is|are|was)|if|whether) THE X(?: is)? .. (?:there|(?:in|with|by|near) OWNER|near|nearby|here|anywhere"
+    "(?:START (?:is|are|was|could|might|may|can)|if|whether) THE X(?: is| be| still| also| now| somewhere| lying| hidden)* (?:there|(?:in|with|by|near) OWNER|(?:in|around|over) here|near|nearby|here|anywhere"
     "|somewhere|around|upstairs|east|west|this way)",
-    "is there THE X .. (?:here|nearby|anywhere|somewhere|around|close|near)",
+    "(?:did|have|has) WHOEVER PUT THE X there",
+    "(?:is there|are there|any) THE X .. (?:here|nearby|anywhere|somewhere|around|close|near)",
 )
 _DANGER = _any(
     "dangers?|RISKY|hazards?|harms?|kill\\w*|avoid\\w*|toxic|safely|die|dying|death|traps?|hurts?|perilous"
-    "|treacherous|careful|beware|wary|off limits|no go|watch out",
+    "|treacherous|careful|beware|wary|off limits|no go|(?:watch|look) out",
     "(?:stay|keep|steer) .. (?:away|clear|off)|(?:not|never) .. STEP",
     "(?:tiles?|floor|colour) .. (?:step|walk|tread|stand) on",
 )
@@ -192,6 +194,11 @@ class Form:
     bars: tuple[str, ...]
     brief: str = "$^"
 
+    def may_be_of(self, nouns: set[str], owners: set[str]) -> bool:
+        """Whether a clause that names such things, and such owners, may ask for it."""
+        is_one = "OWNER" not in self.query or len(owners) == 1
+        return is_one and (self.nouns is None or nouns <= self.nouns)
+
     def fits(self, clause: str) -> bool:
         """Whether a clause asks for it."""
         if re.fullmatch(self.brief, clause):
@@ -205,27 +212,36 @@ _WHERE = Form(
     None,
     (X, _SEEKS),
     (
-        _any("where (?:is|are) not|where did \\w+ (?:find|get)"),
+        _any("(?:owner|price|lid|handle|switch|door|keys?|middle|history|back|top) (?:of|to|for|on) THE X"),
+        _any("where (?:was|will) .* (?:yesterday|tomorrow|last \\w+$)|where (?:is|are) not|where did \\w+ (?:find|get)"),
         # Where to put it; where the potato is cooked.
         _any(
             "where (?:\\w+ )?(?:to|(?:do|can|could|should|shall|must|may|might|would|am|are) (?:i|we)"
-            "(?: AUX| supposed| meant)*) (?:put|place|leave|drop|hide|bring|take(?! to)|stick|set|return|deliver|throw)"
+            "(?: AUX| supposed| meant)*) (?:put|place|leave|drop|hide|bring|take(?! to)|stick|set|return|deliver|throw)",
+            "where (?:should|shall|must|do|does|can) THE X (?:AUX )*(?:put|placed|taken|brought|thrown|go)",
         ),
         _any("PREPARE .*X|X (?:AUX )*PREPARE"),
     ),
 )
 GRID = (
     Form(
+        "what danger zone",
+        frozenset(ROOMS),
+        (_DANGER, rf"{_ASKS}|{_any('(?:is|are) (?:there|any|anything)|do(?:es)? any|is it .. STEP')}"),
+        (_HOW_ELSE, _any("^(?!.*\\b(?:tiles?|floor|zone|squares?)\\b).*X"), _any("OWNER|keys?|door|box|ball|toy|suitcase")),
+        r"(?:(?:danger|dangerous|deadly|lethal|unsafe|zones?|colour|tiles?|floor|the|of|please|pls)\b ?)+",
+    ),
+    Form(
         "what none key",
-        frozenset({"door"}),
+        frozenset({"door", *ROOMS}),
         (
-            _any("keys?|(?:un)?lock(?:s|ed)?|open(?:s|ed)?|through|past"),
-            _any("keys?|door|lock|unlock|this|X"),
-            _any("what|which|how|tell|name|right|correct|know|identify|say|colour|or"),
+            _any("keys?|(?:un)?lock(?:s|ed)?|open(?:s|ed)?|through|past|get in|enter"),
+            _any("keys?|door|lock|unlock|this|(?:open|through|past) THE X"),
+            _any("what|which|how|tell|name|(?:right|correct|proper|matching) (?:\\w+ )?key|know|identify|say|colour|or"),
         ),
         (
-            _any("how(?! .. (?:know|tell|identify|see|open|opens|opened|unlock|unlocked|through|past)\\b)"),
-            _any("WHOEVER lock|where|behind|wh(?:at|ich) doors?|open (?:or|yet|already)|(?!best)\\w+est$"),
+            _any("how(?! .. (?:get in|enter|know|tell|identify|see|open|opens|opened|unlock|unlocked|through|past)\\b)"),
+            _any("WHOEVER lock|where|behind|wh(?:at|ich) doors?|open (?:or|yet|already)|what (?:is|are) an?|(?!best)\\w+est$"),
             _any("OWNER|toy|suitcase|box|ball|room|RISKY"),
         ),
         r"(?=.*\bkey)(?:(?:key|door|lock|locked|the|right|correct|to|for|of|this|my|please|pls)\b ?)+",
@@ -244,8 +260,8 @@ GRID = (
         (OWNER, _TOY, _ASKS),
         (
             _HOW_ELSE,
-            _any("where|suitcase|likes? about|do with|is OWNER like|does OWNER (?:do|play)$"),
-            _any("^(?!.*\\btoy\\b).*looks? like|(?:likes?|loves?) to (?!play|have|hold|own)\\w+"),
+            _any("where|suitcase|likes? about|do with|OWNER (?:brother|sister|mother|father|friend|dog|cat)|is OWNER like|does OWNER (?:do|play)$"),
+            _any("^(?!.*\\btoy\\b).*looks? like|OWNER (?:\\w+ )?(?:likes?|loves?) to (?!play|have|hold|own)\\w+"),
             # Which film he likes; the favourite room.
             _any("favourite (?!(?:toy|object|thing|item|one|ball|box|key|is|of|to|called|PLAIN)\\b)\\w+"),
             _any(
@@ -253,14 +269,7 @@ GRID = (
                 "|favourite|makes)\\b)\\w+"
             ),
         ),
-        rf"(?:(?:{OWNER}|toy|favourite|the|of|best|please|pls|loved)\b ?)+(?<!OWNER)",
-    ),
-    Form(
-        "what danger zone",
-        frozenset(),
-        (_DANGER, rf"{_ASKS}|{_any('(?:is|are) (?:there|any|it)|do(?:es)? any')}"),
-        (_HOW_ELSE, _any("OWNER|keys?|door|box|ball|toy|suitcase")),
-        r"(?:(?:danger|dangerous|deadly|lethal|unsafe|zones?|colour|tiles?|floor|the|of|please|pls)\b ?)+",
+        rf"(?:(?:{OWNER}|toy|favourite|the|of|best|beloved|preferred|please|pls|loved)\b ?)+",
     ),
 )
 _HOW_BARS = (
@@ -279,7 +288,7 @@ KITCHEN = (
             X,
             _any("PREPARE"),
             _any(
-                "how|what|which|should|must|shall|ought|or|supposed|meant|necessary|needs?|(?:have|has|is|are) to"
+                "how|what|which|should|must|shall|ought|or|supposed|meant|necessary|needs?|(?:do|am) (?:i|we)|(?:have|has|is|are) to"
                 "|to be|you want|would you like|way|method|describe|explain|tell|teach|through|recipe|instructions"
             ),
         ),
@@ -292,7 +301,7 @@ KITCHEN = (
             X,
             _any("how|what|which"),
             _any(
-                "(?:do|done|doing) (?:\\w+ )?(?:with|to|about|THE X)|wants?|liked?|says?|needs?|needed|have|has|goe?s?"
+                "(?:do|doing) (?:\\w+ )?(?:with|to|about|THE X)|done|wants?|liked?|says?|needs?|needed|have|has|goe?s?"
                 "|happen|serve|served|ready|made|make|be|requires?|required|work|expected|plan|undergo"
             ),
         ),
