@@ -10,18 +10,8 @@ not guessed: a wrong answer is worse than none. The tables are in `afk.knowledge
 import re
 from itertools import chain
 
-from afk.knowledge.question_forms import (
-    COLOURS,
-    ELSE,
-    GRID,
-    KITCHEN,
-    OWNER,
-    ROOMS,
-    SYNONYMS,
-    THINGS,
-    Form,
-    X,
-)
+from afk.knowledge.question_forms import ELSE, GRID, KITCHEN, Form
+from afk.knowledge.question_words import COLOURS, OWNER, ROOMS, SYNONYMS, THINGS, X
 from afk.knowledge.source import Facts, Words
 from afk.language import NONE
 
@@ -59,7 +49,7 @@ def _read_sentence(text: str, facts: Facts) -> Words | None:
     line, names = _name(_spell(text), facts)
     line, places = _leave_places(line)
     line = _split(line)
-    if any(re.search(pattern, line) for pattern in ELSE):
+    if re.search(ELSE, line):
         return None
     forms = KITCHEN if _is_kitchen(facts) else GRID
     clauses = _say_what_is_meant(line.split(" | "), places)
