@@ -1,4 +1,4 @@
-"""Questions as people ask them: 300 of the author's, every second one held out, and those of somebody else."""
+"""Questions as people ask them: 300 of the author's, every second held out, and those of somebody else."""
 
 from pathlib import Path
 

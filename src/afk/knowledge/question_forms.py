@@ -13,24 +13,27 @@ from afk.knowledge.question_words import FOOD, OWNER, ROOMS, X, any_of
 # something else, "how heavy", "the kitchen table".
 ELSE = any_of(
     r"""
-    how (?!PLAIN\b)\w+|how (?!exactly|precisely|actually|really)\w+ly|how (?:did|was|were)|why|when AUX
+    how (?!PLAIN\b)\w+|how (?!exactly|precisely|actually|really)\w+ly
+    how (?:did|was|were)(?! .. (?:supposed|meant))|why|when AUX|(?:tell me|know|ask) \| when
     X (?:AUX )*(?!(?:PLAIN|\w+ed)\b)\w+
     X (?:AUX )*(?:painted|produced|manufactured|purchased|cleaned|washed|used|created|invented|repaired)
     ARTICLE (?!(?:PLAIN|MILD|\w+est|\w+ed)\b)\w+ X
     where (?:\w+ )??AUX WHOEVER(?: AUX| \w+ly)* (?!(?:PLAIN|STEP|RISKY)\b)\w+
     (?:blue|green|grey|yellow|red|purple|black|white|pink|other) one
-    who (?!(?:else|i|here|might|would|could|can|may|has|have|got|is|the| )*(?:ask|tell|help|say|show|point|HAS|X)\b)\w+
+    who (?!(?:else|i|here|has|have|got|is|the|can|MAY| )*(?:ask|help|point|TELL|HAS|X)\b)\w+
     (?<!can )(?<!could )(?<!would )(?<!will )(?<!did )(?<!does )(?:not|never|stop) (?:WISH )*TELL
-    not (?:really |even )?(?:want|need|wish|care|have)(?: you)?(?: to)?(?: \|)? (?:know|hear|be told|see|where|what|which|how)
-    secret|no need|never mind|rather not know|not (?:interested|asking)|forget about|point of(?! view)
-    (?:START |and |but |so |yes )i (?:already |now |just )*(?:know|knew|remember|found out)(?: already)? \| \w+
+    not (?:WISH )*(?:WISH|care|interested|asking)(?: \|)? (?:know|hear|be told|see|where|what|which|how)
+    secret|no need|never mind|rather not know|not interested|not asking|forget about|point of(?! view)
+    (?:START |and |but |so |yes )i (?:already |now )*(?:know|knew|remember)(?: already)? \| \w+
+    (?:OWNER|he|she) (?:\w+ )?told me \| \w+|let me find|on my own|myself|if you (?:did|do|would) not TELL
     (?:thanks|thank you) for (?:telling|showing)|tell OWNER (?:that|about|to|i|where|who|what)
     (?:let me|i) (?:will |can )?(?:tell|show) you
     (?<!how )(?:do|would|did|are) you (?:like|love|prefer|enjoy|hate|fancy|eat|own)(?!.*PREPARE or)
-    how (?:do|can|would|could) you know|you think (?:of|about)|your (?:own |personal )?(?:favourite|opinion|name)
+    how (?:do|can|would|could) you know|you think (?:of|about)
+    your (?:own |personal )?(?:favourite|opinion|name)
     what if|what (?:would )?happens?|happens? (?:if|when|to me)|what do(?:es)? .* mean
-    costs?|price|worth|weighs?|weight|size|heav\w+|big\w*|largest?|larger|smaller|smallest|old\w*|tast\w+|smells?
-    made of|made from|song|joke|story|poem|calories|healthy
+    costs?|price|worth|weighs?|weight|size|heav\w+|big\w*|largest?|larger|smaller|smallest|old\w*|tast\w+
+    smells?|made of|made from|song|joke|story|poem|calories|healthy
     """
 )
 # What asks for something to be said, and what for a place.
@@ -43,19 +46,19 @@ _ASKS = any_of(
 )
 _SEEKS = any_of(
     r"""
-    where|whereabouts|locat(?:e|ed|ing|ion)|position|address|coordinates|seek|seeking|seen|spotted|hiding|hold of
-    track down|find(?:ing)?(?! out)|(?:see|saw|came across|come across) THE X
+    where|whereabouts|locat(?:e|ed|ing|ion)|position|address|coordinates|seek|seeking|seen|spotted|hiding
+    hold of|track down|find(?:ing)?(?! out)|(?<!i )(?:see|saw) THE X|c[ao]me across
     any (?:ideas?|clues?|hints?|trace|sign|luck)
     (?:look\w*|search\w*|hunt\w*|quest|after)(?: .. )?(?: )?(?:for|at)? ?THE X
     (?:which|what|whose|name|tell me|know|say|in) (?:\w+ ){0,2}?PLACE|(?:room|place|spot) of
     (?:in|on|inside|under|of|with) (?:what|which|whom|who)|what .. X (?:\w+ )?(?:in|on|inside)(?: of)?$
     contain\w* THE X|(?:which|who|what|one) .. HAS THE X
     (?:way|route|path|directions?|point|points) .. X|X directions?|X (?:\w+ )?(?:place|room|spot)
-    (?:direct|guide|lead|take|walk|steer|bring|send|show|get|point|pointing) (?:me|us|out) .. (?:to|towards?|at)
+    (?:direct|guide|lead|take|walk|bring|send|show|get|point|pointing) (?:me|us|out) .. (?:to|towards?|at)
     show me THE X|how .. (?:get|go|reach|come|navigate)
     (?:which|what) .. (?:leads?|gets?|takes?|goe?s?|reach) (?:me |us )?(?:to |into )?THE X
-    (?:left|right|east|west|north|south|one) or|(?:did|have|has) WHOEVER PUT THE X there
-    (?:START (?:is|are|was|could|might|may|can)|if|whether) THE X(?: is| be| still| also| now| lying| hidden)* THERE
+    (?:left|right|east|west|north|south|one) or|(?:did|do|have|has) WHOEVER PUT THE X there
+    (?:START (?:is|are|was|could|might|may|can|would)|if|whether|any chance) THE X(?: BEING)* THERE
     (?:is there|are there|any) THE X .. (?:here|nearby|anywhere|somewhere|around|close|near)
     """
 )
@@ -82,16 +85,16 @@ class Form:
     Attributes:
         query: ``<func, adj, noun>``; OWNER stands for who is named, NAME for adjective and noun of what is.
         nouns: the nouns of what may be named; None if they may be any.
-        signs: patterns that are all found in what asks for it.
+        signs: patterns that are all found in what asks for it; the last of them is of words that ask.
         bar: a pattern that is not found there.
-        brief: a pattern of a whole clause that asks for it although it lacks a sign.
+        brief: the only words of what asks for it without the last sign: ``jack toy``.
     """
 
     query: str
     nouns: frozenset[str] | None
     signs: tuple[str, ...]
     bar: str
-    brief: str = "$^"
+    brief: str = ""
 
     def may_be_of(self, nouns: set[str], owners: set[str]) -> bool:
         """Whether a clause that names such things, and such owners, may ask for it."""
@@ -100,8 +103,10 @@ class Form:
 
     def fits(self, clause: str) -> bool:
         """Whether a clause asks for it."""
-        is_asked = all(re.search(sign, clause) for sign in self.signs) and not re.search(self.bar, clause)
-        return is_asked or re.fullmatch(self.brief, clause) is not None
+        if re.search(self.bar, clause) or not all(re.search(sign, clause) for sign in self.signs[:-1]):
+            return False
+        others = set(re.sub(X, "", clause).split()) - set(self.brief.split())
+        return re.search(self.signs[-1], clause) is not None or (bool(self.brief) and not others)
 
 
 _WHERE = Form(
@@ -123,17 +128,21 @@ GRID = (
         "what danger zone",
         frozenset(ROOMS),
         (_DANGER, rf"{_ASKS}|{any_of('(?:is|are) (?:any|anything)|do(?:es)? any|is it .. STEP')}"),
-        rf"{_HOW_ELSE}|" + any_of(r"^(?!.*\b(?:tiles?|floor|zone|squares?)\b).*X|OWNER|keys?|door|box|ball|toy|suitcase"),
-        r"(?:(?:danger|dangerous|deadly|lethal|unsafe|zones?|colour|tiles?|floor|the|of|please|pls)\b ?)+",
+        rf"{_HOW_ELSE}|"
+        + any_of(r"^(?!.*\b(?:tiles?|floor|zone|squares?)\b).*X|OWNER|keys?|door|box|ball|toy|suitcase"),
+        "danger dangerous deadly lethal unsafe zone zones colour tile tiles floor the of please pls",
     ),
     Form(
         "what none key",
         frozenset({"door", *ROOMS}),
         (
-            any_of("keys?|(?:un)?lock(?:s|ed)?|open(?:s|ed)?|through|past|get in|enter"),
+            any_of("keys?|(?:un)?lock(?:s|ed)?|open(?:s|ed|ing)?|through|past|get in|enter"),
             any_of("keys?|door|lock|unlock|this|(?:open|through|past) THE X"),
             any_of(
-                r"what|which|how|tell|name|(?:right|correct|proper|matching) (?:\w+ )?key|know|identify|say|colour|or"
+                r"""
+                what|which|how|tell|name|know|identify|say|colour|or
+                (?:right|correct|proper|matching) (?:\w+ )?key
+                """
             ),
         ),
         any_of(
@@ -142,7 +151,7 @@ GRID = (
             what (?:is|are) an?|(?!best)\w+est$|OWNER|toy|suitcase|box|ball|room|RISKY
             """
         ),
-        r"(?=.*\bkey)(?:(?:key|door|lock|locked|the|right|correct|to|for|of|this|my|please|pls)\b ?)+",
+        "key colour door lock locked the right correct to for of this my please pls",
     ),
     _WHERE,
     Form(
@@ -150,7 +159,7 @@ GRID = (
         frozenset(),
         (OWNER, any_of("suitcase|box(?:es)?"), _ASKS),
         rf"{_HOW_ELSE}|" + any_of("where|toy|plays?|packed|pack|lost|lose"),
-        rf"(?=.*\bsuitcase)(?:(?:{OWNER}|suitcase|the|of|which|box|please|pls)\b ?)+",
+        "jack mary suitcase the of please pls",
     ),
     Form(
         "what OWNER toy",
@@ -166,15 +175,17 @@ GRID = (
             (?:what|which) (?!(?:TOY|colour(?= .*(?:toy|ball))|favourite|makes|PLAIN)\b)\w+
             """
         ),
-        rf"(?:(?:{OWNER}|toy|favourite|the|of|best|beloved|preferred|please|pls|loved)\b ?)+",
+        "jack mary toy favourite the of best beloved preferred loved please pls",
     ),
 )
 _HOW_BAR = any_of(
     r"""
-    where(?! PREPARE)|whereabouts|find|locat\w+|looking|(?:get|reach|go) (?:to )?THE X(?! ready)|container|room
+    where(?! PREPARE)|whereabouts|find|locat\w+|looking|container|room
+    (?:get|reach|go) (?:to )?THE X(?! ready)
+    what did (?!you want|the recipe)\w+
     START (?:please )?(?:can|could|will|would) (?:you|someone|somebody) (?:please )?PREPARE
     (?:cook|make|bake|prepare) (?:\w+ )?(?:with|from|out of|using)|use|with what|tool|goe?s? (?:well )?with
-    (?:what|which) (?:time|temperature|wine|drink|sauce|dish|meal|day|knife|tool|colour|brand|oven|pan|food|spices?)
+    (?:what|which) (?:time|temperature|wine|drink|sauce|dish|meal|day|knife|colour|brand|oven|pan|food|spice)
     """
 )
 KITCHEN = (
@@ -187,12 +198,13 @@ KITCHEN = (
             any_of(
                 """
                 how|what|which|should|must|shall|ought|or|supposed|meant|necessary|needs?|(?:do|am) (?:i|we)
-                (?:have|has|is|are) to|to be|you want|would you like|way|method|describe|explain|tell|teach|through
-                recipe|instructions
+                (?:have|has|is|are) to|to be|you want|would you like|way|method|describe|explain|tell|teach
+                through|recipe|instructions
                 """
             ),
         ),
         _HOW_BAR,
+        "preparation recipe instructions cooking of for the a please pls",
     ),
     Form(
         "how NAME",
@@ -202,14 +214,13 @@ KITCHEN = (
             any_of("how|what|which"),
             any_of(
                 r"""
-                (?:do|doing) (?:\w+ )?(?:with|to|about|THE X)|done|wants?|liked?|says?|needs?|needed|have|has|goe?s?
-                happen|serve|served|ready|made|make|be|requires?|required|work|expected|plan|undergo
+                (?:do|doing) (?:\w+ )?(?:with|to|about|THE X)|done|wants?|liked?|says?|needs?|needed|have|has
+                goe?s?|happen|serve|served|ready|made|make|be|requires?|required|become|work|expected|plan|undergo
                 """
             ),
         ),
         _HOW_BAR,
-        r"(?=.*\b(?:how|recipe|preparation|instructions|cooking)\b)"
-        rf"(?:(?:how|preparation|recipe|instructions|cooking|please|pls|the|a|do|with|of|and|about|for|then|{X})\b ?)+",
+        "how and about then the a please pls",
     ),
     _WHERE,
 )

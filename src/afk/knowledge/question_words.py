@@ -1,20 +1,30 @@
 """The words of questions: names, other words for the same, and lists of words that patterns are made of."""
 
-import re
-
 COLOURS = ("blue", "green", "grey", "yellow", "red", "purple")
 THINGS = ("ball", "box", "key", "door", "square")  # named with a colour
 ROOMS = ("kitchen", "restroom", "livingroom")
 FOOD = frozenset(
     (
-        *("apple", "banana", "carrot", "cheese", "cilantro", "egg", "flour", "leg", "lettuce", "meat", "milk"),
+        *(
+            "apple",
+            "banana",
+            "carrot",
+            "cheese",
+            "cilantro",
+            "egg",
+            "flour",
+            "leg",
+            "lettuce",
+            "meat",
+            "milk",
+        ),
         *("oil", "onion", "parsley", "pepper", "potato", "salt", "sugar", "tomato", "tuna", "wing"),
     )
 )
 # What is read as a word, as patterns.
 SYNONYMS = {
     "livingroom": "living room|sitting room|family room|drawing room|front room|tv room|lounge room|lounge",
-    "restroom": "bathrooms?|bath room|rest room|washroom|toilets?|loo|lavatory|wc|ladies room|mens room|gents",
+    "restroom": "bathrooms?|bath room|rest room|washroom|toilets?|loo|lavatory|wc|ladies room|gents",
     "favourite": "favou?rites?|favorit|favs?|faves?",
     "grey": "gray",
     "colour": "colou?rs?|colou?red|hue|shade",
@@ -40,8 +50,8 @@ SYNONYMS = {
     "mary": "marys",
 }
 
-# Lists of words by their names, which stand for one of them; an underscore stands for a space. Plain words ask
-# for nothing themselves.
+# Lists of words by their names, which stand for one of them; an underscore stands for a space. Those that are
+# plain ask for nothing themselves.
 _LISTS = {
     "THERE": """
         there in_OWNER with_OWNER by_OWNER near_OWNER in_here around_here near nearby here anywhere somewhere
@@ -80,13 +90,14 @@ _LISTS = {
     "STEP": "step stepping walk walking tread treading stand standing touch touched go cross enter set_foot",
     "RISKY": "dangerous deadly lethal fatal unsafe safe hazardous harmful risky forbidden poisonous bad",
     "PLACE": """
-        room place spot part corner area side section container suitcase shelf surface furniture hallway
+        room rooms place spot part corner area side section container suitcase shelf surface furniture hallway
         direction way corridor turn
     """,
     "HAS": "has got holds holding houses keeps keeping hides hiding carries carrying knows know",
+    "BEING": "is be been to found kept placed located still also now lying hidden",
     "WISH": "have need dare bother want wish you to even ever",
     "MAY": "do does can could should shall must may might would",
-    "BRING": "put place leave drop hide bring take(?!_to) stick set return deliver throw",
+    "BRING": "use put place leave drop hide bring take(?!_to) stick set return deliver throw",
     "PREPARE": """
         prepare prepared prepares preparing preparation preparations prep prepped cook cooked cooking cut
         cuts cutting chop chopped chopping slice sliced slicing slices dice diced dicing fry fried frying
@@ -99,7 +110,7 @@ _LISTS = {
         describe
     """,
     "OPEN": "open opens opened unlock unlocked through past get_in enter know tell identify see",
-    "TELL": "tell telling say saying show reveal spoil",
+    "TELL": "tell telling say saying show reveal spoil mention",
     "MILD": """
         bloody wretched dear poor big elusive famous mysterious damn darn stupid silly same main nice
         lovely little
@@ -111,9 +122,9 @@ def any_of(ways: str) -> str:
     """A pattern that fits if one of the ways does.
 
     Args:
-        ways: patterns, one in a line, in which the name of a list stands for one of its words, ``X`` for what
-            has a name, ``THE`` for an article or none, ``START`` for where a clause begins, and two points for
-            up to six words.
+        ways: patterns, one in a line, in which the name of a list stands for one of its words, ``X`` for
+            what has a name, ``THE`` for an article or none, ``START`` for where a clause begins, and two
+            points for up to six words.
     """
     text = "|".join(line.strip() for line in ways.strip().splitlines())
     text = text.replace("THE ", "(?:ARTICLE )?").replace("START ", r"(?:^|(?<=\| ))")

@@ -3,7 +3,7 @@
 A sentence is read clause by clause, so that what leads to a question does not matter, and a clause that names
 nothing ("where is it?") is about what was named last. What is asked for is told by signs. Any words may stand
 beside these, but not everywhere: what follows "how", a name and the like would ask for something else ("how
-heavy", "the kitchen table"), so that there only words may stand that ask for nothing. What is not understood is
+heavy", "the kitchen table"), and there only words may stand that ask for nothing. What is not understood is
 not guessed: a wrong answer is worse than none. The tables are in `afk.knowledge.question_forms`.
 """
 
@@ -17,10 +17,11 @@ from afk.language import NONE
 
 _Name = tuple[str, str]  # adjective and noun
 
-_ASKING = r"(?:(?:in|on|at|to|from|with|by|of|for|about|inside|under|through) )?(?:where|which|what|who|whose|whom|how|why|when)\b"
-_THE = r"(?:(?:the|a|an|this|that|your|my|his|her|our|their|some|any) )*"
+_BEFORE = r"(?:in|on|at|to|from|with|by|of|for|about|inside|under|through)"
+_ASKING = rf"(?:{_BEFORE} )?(?:where|which|what|who|whose|whom|how|why|when)\b"
 _PLACE = r"(?:in|on|inside|into|onto|at|near|by|behind|under|beside|from|next to|close to|outside|opposite)"
-_LINK = r"(?:(?:\| )?(?:that|which|thats|who|is|are|the|one|colour|of|in|s|being|looks) )+"  # the ball that is blue
+_THE = r"(?:(?:the|a|an|this|that|your|my|his|her|our|their|some|any) )*"
+_IS = r"(?:(?:\| )?(?:that|which|thats|who|is|are|the|one|colour|of|in|s|being|looks) )+"
 
 
 def read_question(text: str, facts: Facts) -> Words | None:
@@ -45,7 +46,7 @@ def _read_plain(words: list[str], facts: Facts) -> Words | None:
 
 
 def _read_sentence(text: str, facts: Facts) -> Words | None:
-    """What all clauses ask for that ask directly, if there are any, or else all; or the sentence as a whole."""
+    """What the clauses ask for, or those alone that ask directly; or else what the whole sentence does."""
     line, names = _name(_spell(text), facts)
     line, places = _leave_places(line)
     line = _split(line)
@@ -95,7 +96,7 @@ def _name(line: str, facts: Facts) -> tuple[str, list[_Name]]:
 
     for pattern in (
         rf"(?P<adjective>{adjective}) (?:colour )?(?P<noun>{thing})(?:e?s)?",
-        rf"(?P<noun>{thing})(?:e?s)? {_LINK}(?P<adjective>{adjective})(?: one)?",
+        rf"(?P<noun>{thing})(?:e?s)? {_IS}(?P<adjective>{adjective})(?: one)?",
         rf"(?P<noun>{alone})(?:e?s)?",
     ):
         line = re.sub(rf"\b{pattern}\b", mark, line)
@@ -105,11 +106,12 @@ def _name(line: str, facts: Facts) -> tuple[str, list[_Name]]:
 def _leave_places(line: str) -> tuple[str, list[str]]:
     """A sentence without what is named as a place of something else, or as a choice; and these places."""
     named = rf"{_THE}X\d"
-    line = re.sub(r"\b(which|what) X\d (?=.*X\d)", r"\1 container ", line)
+    line = re.sub(r"\b(which|what) (?:one )?(?:of )?(?:the )?X\d (?=.*X\d)", r"\1 container ", line)
     places = rf"\b{_PLACE} {named}(?: (?:\| )?(?:or|and) (?:{_PLACE} )?{named})*"
     left = re.findall(X, " ".join(found[0] for found in re.finditer(places, line)))
     line = re.sub(places, "there", line)
-    return re.sub(rf"{named} or (?:{named}|the \w+ one\b)", "one or other", line), left
+    one = rf"(?:{named}|the (?:{'|'.join(COLOURS)})(?: one)?)"
+    return re.sub(rf"\b{one} or {one}\b", "one or other", line), left
 
 
 def _split(line: str) -> str:
