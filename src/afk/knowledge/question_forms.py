@@ -9,47 +9,49 @@ from dataclasses import dataclass
 
 from afk.knowledge.question_words import FOOD, OWNER, ROOMS, X, any_of
 
-# What no question here asks for. After some words only plain ones may stand: other words there would ask for
-# something else, "how heavy", "the kitchen table".
+# What no question here asks for.
 ELSE = any_of(
     r"""
+    # After these only plain words may stand: how heavy, the kitchen table, the frozen banana, where she ate.
     how (?!PLAIN\b)\w+|how (?!exactly|precisely|actually|really)\w+ly
-    how (?:did|was|were)(?! .. (?:supposed|meant))|why|when AUX|(?:tell me|know|ask) \| when
     X (?:AUX )*(?!(?:PLAIN|\w+ed)\b)\w+
     X (?:AUX )*(?:painted|produced|manufactured|purchased|cleaned|washed|used|created|invented|repaired)
-    ARTICLE (?!(?:PLAIN|MILD|\w+est|\w+ed)\b)\w+ X
+    ARTICLE (?!(?:PLAIN|MILD|\w+est|\w+ed)\b)\w+ X|(?:COLOUR|black|white|pink|other) one
     where (?:\w+ )??AUX WHOEVER(?: AUX| \w+ly)* (?!(?:PLAIN|STEP|RISKY)\b)\w+
-    (?:blue|green|grey|yellow|red|purple|black|white|pink|other) one
-    who (?!(?:else|i|here|has|have|got|is|the|can|MAY| )*(?:ask|help|point|TELL|HAS|X)\b)\w+
+    # Who, why, when, how it came about, and what would happen.
+    who (?!(?:else|i|here|has|have|got|is|the|can|MAY|among|of|them|you| )*(?:ask|help|point|TELL|HAS|X)\b)\w+
+    why|when AUX|(?:tell me|know|ask) \| when|how (?:did|was|were)(?! .. (?:supposed|meant))
+    what if|what (?:would )?happens?|happens? (?:if|when|to me)|what do(?:es)? .* mean
+    # Somebody does not want to be told, knows it, or tells it.
     (?<!can )(?<!could )(?<!would )(?<!will )(?<!did )(?<!does )(?:not|never|stop) (?:WISH )*TELL
     not (?:WISH )*(?:WISH|care|interested|asking)(?: \|)? (?:know|hear|be told|see|where|what|which|how)
-    secret|no need|never mind|rather not know|not interested|not asking|forget about|point of(?! view)
+    secret|no need|never mind|rather not know|not interested|not asking|forget about|if you (?:AUX )*not TELL
     (?:START |and |but |so |yes )i (?:already |now )*(?:know|knew|remember)(?: already)? \| \w+
-    (?:OWNER|he|she) (?:\w+ )?told me \| \w+|let me find|on my own|myself|if you (?:did|do|would) not TELL
-    (?:thanks|thank you) for (?:telling|showing)|tell OWNER (?:that|about|to|i|where|who|what)
-    (?:let me|i) (?:will |can )?(?:tell|show) you
+    (?:OWNER|he|she) (?:\w+ )?told me \| \w+|let me find|on my own|myself|(?:let me|i) (?:will |can )?TELL you
+    (?:thanks|thank you) for TELL|tell OWNER (?:that|about|to|i|where|who|what)
+    # Opinions, properties, stories.
     (?<!how )(?:do|would|did|are) you (?:like|love|prefer|enjoy|hate|fancy|eat|own)(?!.*PREPARE or)
-    how (?:do|can|would|could) you know|you think (?:of|about)
-    your (?:own |personal )?(?:favourite|opinion|name)
-    what if|what (?:would )?happens?|happens? (?:if|when|to me)|what do(?:es)? .* mean
-    costs?|price|worth|weighs?|weight|size|heav\w+|big\w*|largest?|larger|smaller|smallest|old\w*|tast\w+
-    smells?|made of|made from|song|joke|story|poem|calories|healthy
+    how (?:do|can|would|could) you know|you think (?:of|about)|your (?:own )?(?:favourite|opinion|name)
+    costs?(?<!at all costs)|buy|bought|sell|sold|price|worth|weighs?|weight|size|heav\w+|big\w*|large|larger
+    largest|smaller|smallest|old\w*|tast\w+|smells?|made of|made from|calories|healthy
+    song|joke|story|poem|point of(?! view)
     """
 )
 # What asks for something to be said, and what for a place.
 _ASKS = any_of(
     r"""
-    what|which|how|where|whose|tell|name|describe|description|identify|remind|say|show|point|recogni[sz]e|explain
-    inform|idea|clue|(?:you|to|anyone|someone|and) know|know (?:what|which|of)|help|find|reveal|specify|state
+    what|which|how|where|whose|tell|name|describe|description|identify|remind|say|show|point|explain
+    recogni[sz]e|inform|info|information|idea|clue|(?:you|to|anyone|someone|and) know|help|find|reveal
+    know (?:what|which|of)|specify|state
     mention|hint|wonder|wondering|curious|guess|define|list|warn|or|colour|(?:is|are) there|is$
     """
 )
 _SEEKS = any_of(
     r"""
-    where|whereabouts|locat(?:e|ed|ing|ion)|position|address|coordinates|seek|seeking|seen|spotted|hiding
+    where|whereabouts|locat(?:e|ed|ing|ion)|position|address|coordinates|seek|seeking|seen|spotted
     hold of|track down|find(?:ing)?(?! out)|(?<!i )(?:see|saw) THE X|c[ao]me across
     any (?:ideas?|clues?|hints?|trace|sign|luck)
-    (?:look\w*|search\w*|hunt\w*|quest|after)(?: .. )?(?: )?(?:for|at)? ?THE X
+    (?:look\w*|search\w*|hunt\w*|quest) .. THE X|after THE X
     (?:which|what|whose|name|tell me|know|say|in) (?:\w+ ){0,2}?PLACE|(?:room|place|spot) of
     (?:in|on|inside|under|of|with) (?:what|which|whom|who)|what .. X (?:\w+ )?(?:in|on|inside)(?: of)?$
     contain\w* THE X|(?:which|who|what|one) .. HAS THE X
@@ -64,8 +66,8 @@ _SEEKS = any_of(
 )
 _DANGER = any_of(
     r"""
-    dangers?|RISKY|hazards?|harms?|kill\w*|avoid\w*|toxic|safely|die|dying|death|traps?|hurts?|perilous|treacherous
-    careful|beware|wary|off limits|no go|(?:watch|look) out|(?:stay|keep|steer) .. (?:away|clear|off)
+    dangers?|RISKY|hazards?|harms?|kill\w*|avoid\w*|toxic|safely|die|dying|death|traps?|hurts?|perilous
+    treacherous|careful|beware|wary|off limits|no go|(?:watch|look) out|(?:stay|keep|steer) .. (?:away|clear|off)
     (?:not|never) .. STEP|(?:tiles?|floor|colour) .. (?:step|walk|tread|stand) on
     """
 )
@@ -169,7 +171,7 @@ GRID = (
         + any_of(
             r"""
             where|suitcase|likes? about|do with|OWNER (?:brother|sister|mother|father|friend|dog|cat)
-            is OWNER like|does OWNER (?:do|play)$|^(?!.*\btoy\b).*looks? like
+            is OWNER like|^(?!.*\btoy\b).*(?:looks? like|does OWNER (?:do|play)$)
             OWNER (?:\w+ )?(?:likes?|loves?) to (?!play|have|hold|own)\w+
             favourite (?!(?:TOY|called|PLAIN)\b)\w+
             (?:what|which) (?!(?:TOY|colour(?= .*(?:toy|ball))|favourite|makes|PLAIN)\b)\w+
@@ -211,11 +213,12 @@ KITCHEN = (
         FOOD,
         (
             X,
-            any_of("how|what|which"),
+            any_of("how|what|which|anything"),
             any_of(
                 r"""
                 (?:do|doing) (?:\w+ )?(?:with|to|about|THE X)|done|wants?|liked?|says?|needs?|needed|have|has
-                goe?s?|happen|serve|served|ready|made|make|be|requires?|required|become|work|expected|plan|undergo
+                goe?s?|happen|serve|served|ready|made|make|be|requires?|required|become|work|expected
+                plan|undergo
                 """
             ),
         ),

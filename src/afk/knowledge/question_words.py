@@ -59,21 +59,23 @@ _LISTS = {
     """,
     "TOY": "toy object thing item one kind sort type ball box key is of to particular OWNER",
     "PLAIN": r"""
-        a about actually again all am an and any anybody anyone anything anywhere are around as asap at
-        begin best beside behind between both bro buddy but by came can charlie check cheers close
-        come_across currently different direction discover done dude east either else end ended ever every
-        everybody everyone exactly explore find for found friend from get go goes gone grab guys hang
-        hangs happen head help her here hey him his how i if in inside into it its jack just kindly know
-        last_left last_put last_seen lie lies like likes live lives locate located location look looks
-        love man mary mate me mean meant my near nearby next nor north now nowhere obtain of off ok okay
-        on one ones open opens unlock or our out outside over pal perhaps please pls plz position
-        precisely proceed quick reach ready really recommend require requires reside resides rest right
-        run s saw say search see seek seen serve served she show sir sit sits situated situation so
-        somebody someone something somewhere south spot spotted stand stands start stay stays still such
-        suggest suppose supposed take taken than thank thanks that the their them then there these they
-        thing things think this those though thx today too took towards turn u under up us use vanish
-        visit walk want wants way we well went west what where whereabouts which while who wind with
-        within work you your before_\w+ after_\w+ \w+ly \w+ing AUX PUT PREPARE X
+        a about above actually again all alone am among an and any anybody anyhow anyone anything anyways
+        anywhere are around as asap at begin behind below beneath beside best between boss both bro buddy
+        but by came can charlie check cheers close come_across currently different direction discover done
+        downstairs dude east eh either else end ended even ever every everybody everyone exactly explore
+        find folks for found friend from get go goes gone grab guys haha hang hangs happen head help her
+        here hey him his hmm how huh i if in inside into it its jack just kindly know last_left last_put
+        last_seen lie lies like likes live lives locate located location lol look looks love maam man mary
+        mate me mean meant meanwhile minute miss mister moment my near nearby next nor north now nowhere
+        obtain of off ok okay on one ones only open opens or our out outside over pal perhaps please pls
+        plz position precisely proceed quick reach ready really recommend require requires reside resides
+        rest right run s saw say search see seek seen serve served she show sir sit sits situated
+        situation so somebody someone something somewhere south spot spotted stand stands start stay stays
+        still such suggest suppose supposed take taken team than thank thanks that the their them then
+        there these they thing things think this tho those though thx today too took towards turn ty u
+        under unlock until up upstairs us use vanish visit walk want wants way we well went west what
+        where whereabouts which while who wind with within work yet you your before_\w+ after_\w+ \w+ly
+        \w+ing AUX PUT PREPARE X
     """,
     "AUX": """
         is are was were am be been being has have had do does did can could shall should will would may
@@ -82,12 +84,15 @@ _LISTS = {
     "OWNER": "jack mary",
     "ARTICLE": "the a an my your his her their our its this that these those some any",
     "WHOEVER": "i you we they he she it one someone somebody anyone anybody people jack mary charlie",
+    "COLOUR": "blue green grey yellow red purple",
     "PUT": """
         put puts place placed leave left drop dropped hide hid hidden keep kept store stored stash stow
         lose lost misplace stick stuck set lay laid chuck toss throw thrown tuck park dump move shove
         deposit forget forgot abandon bury conceal ditch pop shelve tidy
     """,
-    "STEP": "step stepping walk walking tread treading stand standing touch touched go cross enter set_foot",
+    "STEP": """
+        step stepping walk walking tread treading stand standing touch touched go cross enter feet foot
+    """,
     "RISKY": "dangerous deadly lethal fatal unsafe safe hazardous harmful risky forbidden poisonous bad",
     "PLACE": """
         room rooms place spot part corner area side section container suitcase shelf surface furniture hallway
@@ -103,7 +108,7 @@ _LISTS = {
         cuts cutting chop chopped chopping slice sliced slicing slices dice diced dicing fry fried frying
         roast roasted roasting grill grilled grilling bake baked baking boil boiled steam steamed peel
         peeled process processed processing handle handled handling treat treated treatment deal tackle
-        tackled mince minced recipe instructions transform transformed
+        tackled mince minced recipe instructions transform transformed fix
     """,
     "KNOW": """
         know tell recognise recognize recognised recognized identify spot look looks find distinguish see
@@ -122,11 +127,12 @@ def any_of(ways: str) -> str:
     """A pattern that fits if one of the ways does.
 
     Args:
-        ways: patterns, one in a line, in which the name of a list stands for one of its words, ``X`` for
-            what has a name, ``THE`` for an article or none, ``START`` for where a clause begins, and two
-            points for up to six words.
+        ways: patterns and remarks, one in a line. In a pattern the name of a list stands for one of its
+            words, ``X`` for what has a name, ``THE`` for an article or none, ``START`` for where a clause
+            begins, and two points for up to six words.
     """
-    text = "|".join(line.strip() for line in ways.strip().splitlines())
+    lines = [line.strip() for line in ways.strip().splitlines()]
+    text = "|".join(line for line in lines if not line.startswith("#"))
     text = text.replace("THE ", "(?:ARTICLE )?").replace("START ", r"(?:^|(?<=\| ))")
     text = text.replace(" .. ", r" (?:\w+ ){0,6}?")
     for name, words in _LISTS.items():
