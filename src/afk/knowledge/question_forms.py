@@ -9,17 +9,22 @@ from dataclasses import dataclass
 
 from afk.knowledge.question_words import FOOD, OWNER, ROOMS, X, any_of
 
-# What no question here asks for.
-ELSE = any_of(
+# What no clause has that is understood. After some words only plain ones may stand: the kitchen table, where
+# the red ball comes from, the frozen banana, where she bought it.
+SLOTS = any_of(
     r"""
-    # After these only plain words may stand: how heavy, the kitchen table, the frozen banana, where she ate.
-    how (?!PLAIN\b)\w+|how (?!exactly|precisely|actually|really)\w+ly
     X (?:AUX )*(?!(?:PLAIN|\w+ed)\b)\w+
     X (?:AUX )*(?:painted|produced|manufactured|purchased|cleaned|washed|used|created|invented|repaired)
-    ARTICLE (?!(?:PLAIN|MILD|\w+est|\w+ed)\b)\w+ X|(?:COLOUR|black|white|pink|other) one
+    ARTICLE (?!(?:PLAIN|MILD|\w+est|\w+ed)\b)\w+ X
     where (?:\w+ )??AUX WHOEVER(?: AUX| \w+ly)* (?!(?:PLAIN|STEP|RISKY)\b)\w+
-    # Who, why, when, how it came about, and what would happen.
-    who (?!(?:else|i|here|has|have|got|is|the|can|MAY|among|of|them|you| )*(?:ask|help|point|TELL|HAS|X)\b)\w+
+    """
+)
+# What is in no sentence that is understood.
+ELSE = any_of(
+    r"""
+    # How heavy, the green one, who, why, when, how it came about, and what would happen.
+    how (?!PLAIN\b)\w+|how (?!exactly|precisely|actually|really)\w+ly|(?:COLOUR|black|white|pink|other) one
+    who (?!(?:else|i|here|is|the|AUX|among|of|them|you|one| )*(?:ask|help|point|TELL|HAS|X)\b)\w+
     why|when AUX|(?:tell me|know|ask) \| when|how (?:did|was|were)(?! .. (?:supposed|meant))
     what if|what (?:would )?happens?|happens? (?:if|when|to me)|what do(?:es)? .* mean
     # Somebody does not want to be told, knows it, or tells it.
@@ -28,13 +33,14 @@ ELSE = any_of(
     secret|no need|never mind|rather not know|not interested|not asking|forget about|if you (?:AUX )*not TELL
     (?:START |and |but |so |yes )i (?:already |now )*(?:know|knew|remember)(?: already)? \| \w+
     (?:OWNER|he|she) (?:\w+ )?told me \| \w+|let me find|on my own|myself|(?:let me|i) (?:will |can )?TELL you
-    (?:thanks|thank you) for TELL|tell OWNER (?:that|about|to|i|where|who|what)
+    (?:thanks|thank you) for TELL|tell me nothing|not (?:want|need) (?:your |any )?help
+    tell OWNER (?:that|about|to|i|where|who|what)
     # Opinions, properties, stories.
     (?<!how )(?:do|would|did|are) you (?:like|love|prefer|enjoy|hate|fancy|eat|own)(?!.*PREPARE or)
     how (?:do|can|would|could) you know|you think (?:of|about)|your (?:own )?(?:favourite|opinion|name)
     costs?(?<!at all costs)|buy|bought|sell|sold|price|worth|weighs?|weight|size|heav\w+|big\w*|large|larger
     largest|smaller|smallest|old\w*|tast\w+|smells?|made of|made from|calories|healthy
-    song|joke|story|poem|point of(?! view)
+    song|joke|story|poem|purpose|point of(?! view)
     """
 )
 # What asks for something to be said, and what for a place.
@@ -59,7 +65,7 @@ _SEEKS = any_of(
     (?:direct|guide|lead|take|walk|bring|send|show|get|point|pointing) (?:me|us|out) .. (?:to|towards?|at)
     show me THE X|how .. (?:get|go|reach|come|navigate)
     (?:which|what) .. (?:leads?|gets?|takes?|goe?s?|reach) (?:me |us )?(?:to |into )?THE X
-    (?:left|right|east|west|north|south|one) or|(?:did|do|have|has) WHOEVER PUT THE X there
+    (?:left|right|east|west|north|south|one) or|(?:did|do|have|has) WHOEVER PUT THE X in there
     (?:START (?:is|are|was|could|might|may|can|would)|if|whether|any chance) THE X(?: BEING)* THERE
     (?:is there|are there|any) THE X .. (?:here|nearby|anywhere|somewhere|around|close|near)
     """
@@ -67,8 +73,8 @@ _SEEKS = any_of(
 _DANGER = any_of(
     r"""
     dangers?|RISKY|hazards?|harms?|kill\w*|avoid\w*|toxic|safely|die|dying|death|traps?|hurts?|perilous
-    treacherous|careful|beware|wary|off limits|no go|(?:watch|look) out|(?:stay|keep|steer) .. (?:away|clear|off)
-    (?:not|never) .. STEP|(?:tiles?|floor|colour) .. (?:step|walk|tread|stand) on
+    treacherous|careful|beware|wary|off limits|no go|(?:watch|look) out|(?:stay|keep) .. (?:away|clear|off)
+    steer clear|(?:not|never) .. STEP|(?:tiles?|floor|colour) .. (?:step|walk|tread|stand) on
     """
 )
 _TOY = any_of(
@@ -118,7 +124,8 @@ _WHERE = Form(
     any_of(
         r"""
         (?:owner|price|lid|handle|switch|door|keys?|middle|history|back|top) (?:of|to|for|on) THE X
-        where (?:was|will) .* (?:yesterday|tomorrow|last \w+$)|where (?:is|are) not|where did \w+ (?:find|get)
+        where (?:was|will) .* (?:yesterday|tomorrow|last (?!seen|left|put)\w+$)
+        where (?:is|are) not|where did \w+ (?:find|get)
         where (?:\w+ )?(?:to|(?:MAY|am|are) (?:i|we)(?: AUX| supposed| meant)*) BRING
         where MAY THE X (?:AUX )*(?:put|placed|taken|brought|thrown|go)
         PREPARE .*X|X (?:AUX )*PREPARE
@@ -218,7 +225,7 @@ KITCHEN = (
                 r"""
                 (?:do|doing) (?:\w+ )?(?:with|to|about|THE X)|done|wants?|liked?|says?|needs?|needed|have|has
                 goe?s?|happen|serve|served|ready|made|make|be|requires?|required|become|work|expected
-                plan|undergo
+                plan|procedure|undergo
                 """
             ),
         ),

@@ -54,28 +54,28 @@ SYNONYMS = {
 # plain ask for nothing themselves.
 _LISTS = {
     "THERE": """
-        there in_OWNER with_OWNER by_OWNER near_OWNER in_here around_here near nearby here anywhere somewhere
-        around upstairs east west this_way
+        in_there there in_OWNER with_OWNER by_OWNER near_OWNER in_here around_here near nearby here
+        anywhere somewhere around upstairs east west this_way
     """,
     "TOY": "toy object thing item one kind sort type ball box key is of to particular OWNER",
     "PLAIN": r"""
         a about above actually again all alone am among an and any anybody anyhow anyone anything anyways
         anywhere are around as asap at begin behind below beneath beside best between boss both bro buddy
-        but by came can charlie check cheers close come_across currently different direction discover done
-        downstairs dude east eh either else end ended even ever every everybody everyone exactly explore
-        find folks for found friend from get go goes gone grab guys haha hang hangs happen head help her
-        here hey him his hmm how huh i if in inside into it its jack just kindly know last_left last_put
-        last_seen lie lies like likes live lives locate located location lol look looks love maam man mary
-        mate me mean meant meanwhile minute miss mister moment my near nearby next nor north now nowhere
-        obtain of off ok okay on one ones only open opens or our out outside over pal perhaps please pls
-        plz position precisely proceed quick reach ready really recommend require requires reside resides
-        rest right run s saw say search see seek seen serve served she show sir sit sits situated
-        situation so somebody someone something somewhere south spot spotted stand stands start stay stays
-        still such suggest suppose supposed take taken team than thank thanks that the their them then
-        there these they thing things think this tho those though thx today too took towards turn ty u
-        under unlock until up upstairs us use vanish visit walk want wants way we well went west what
-        where whereabouts which while who wind with within work yet you your before_\w+ after_\w+ \w+ly
-        \w+ing AUX PUT PREPARE X
+        but by came can charlie check cheers close come_across come_by currently different direction
+        discover done downstairs dude east eh either else end ended even ever every everybody everyone
+        exactly explore find folks for found from get go goes gone grab guys haha hang hangs happen head
+        help her here hey him his hmm how huh i if in inside into it its jack just kindly know last_left
+        last_put last_seen lie lies like likes live lives locate located location lol look looks love maam
+        man mary mate me mean meant meanwhile minute miss mister moment my near nearby next nor north now
+        nowhere obtain of off ok okay on one ones only open opens or our out outside over pal perhaps
+        please pls plz position precisely proceed quick reach ready really recommend require requires
+        reside resides rest right run s saw say search see seek seen serve served she show sir sit sits
+        situated situation so somebody someone something somewhere south spot spotted stand stands start
+        stay stays still such suggest suppose supposed take taken team than thank thanks that the their
+        them then there these they thing things think this tho those though thx today too took towards
+        turn ty u under unlock until up upstairs us use vanish visit walk want wants way we well went west
+        what where whereabouts which while who wind with within work yet you your whole raw before_\w+
+        after_\w+ \w+ly \w+ing AUX PUT PREPARE X
     """,
     "AUX": """
         is are was were am be been being has have had do does did can could shall should will would may
@@ -95,8 +95,8 @@ _LISTS = {
     """,
     "RISKY": "dangerous deadly lethal fatal unsafe safe hazardous harmful risky forbidden poisonous bad",
     "PLACE": """
-        room rooms place spot part corner area side section container suitcase shelf surface furniture hallway
-        direction way corridor turn
+        room rooms place spot part corner area side section container suitcase shelf surface furniture
+        hallway direction way corridor turn
     """,
     "HAS": "has got holds holding houses keeps keeping hides hiding carries carrying knows know",
     "BEING": "is be been to found kept placed located still also now lying hidden",

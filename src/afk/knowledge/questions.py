@@ -8,9 +8,10 @@ not guessed: a wrong answer is worse than none. The tables are in `afk.knowledge
 """
 
 import re
+from functools import partial
 from itertools import chain
 
-from afk.knowledge.question_forms import ELSE, GRID, KITCHEN, Form
+from afk.knowledge.question_forms import ELSE, GRID, KITCHEN, SLOTS, Form
 from afk.knowledge.question_words import COLOURS, OWNER, ROOMS, SYNONYMS, THINGS, X
 from afk.knowledge.source import Facts, Words
 from afk.language import NONE
@@ -52,14 +53,15 @@ def _read_sentence(text: str, facts: Facts) -> Words | None:
     line = _split(line)
     if re.search(ELSE, line):
         return None
-    forms = KITCHEN if _is_kitchen(facts) else GRID
-    clauses = _say_what_is_meant(line.split(" | "), places)
-    direct = [clause for clause in clauses if re.match(_ASKING, clause)]
-    for part in (direct or clauses, [line.replace(" | ", " ")]):
-        found = {query for clause in part if (query := _read_clause(clause, names, forms))}
-        if found:
-            return found.pop() if len(found) == 1 else None  # of two questions at once none is answered
-    return None
+    read = partial(_read_clause, names=names, forms=KITCHEN if _is_kitchen(facts) else GRID)
+    clauses = line.split(" | ")
+    direct = [at for at, clause in enumerate(clauses) if re.match(_ASKING, clause)]
+    asked = {
+        read(clauses[at]) or read(_say_what_is_meant(clauses, at, places))
+        for at in direct or range(len(clauses))
+    }
+    found = asked - {None} or {read(" ".join(clauses))}
+    return found.pop() if len(found) == 1 else None  # of two questions at once none is answered
 
 
 def _is_kitchen(facts: Facts) -> bool:
@@ -109,7 +111,7 @@ def _leave_places(line: str) -> tuple[str, list[str]]:
     line = re.sub(r"\b(which|what) (?:one )?(?:of )?(?:the )?X\d (?=.*X\d)", r"\1 container ", line)
     places = rf"\b{_PLACE} {named}(?: (?:\| )?(?:or|and) (?:{_PLACE} )?{named})*"
     left = re.findall(X, " ".join(found[0] for found in re.finditer(places, line)))
-    line = re.sub(places, "there", line)
+    line = re.sub(places, "in there", line)
     one = rf"(?:{named}|the (?:{'|'.join(COLOURS)})(?: one)?)"
     return re.sub(rf"\b{one} or {one}\b", "one or other", line), left
 
@@ -122,25 +124,24 @@ def _split(line: str) -> str:
     return re.sub(r"\|(?: *\|)+", "|", line).strip(" |")
 
 
-def _say_what_is_meant(clauses: list[str], places: list[str]) -> list[str]:
-    """The clauses; one without a name gets what was named last before, or else next, or else a place."""
-    meant: list[str] = []
-    for at, clause in enumerate(clauses):
-        before, after = (re.findall(X, " ".join(part)) for part in (clauses[:at], clauses[at + 1 :]))
-        is_it = re.search(r"\bit\b", clause)
-        topics = [*reversed(before), *after, *(places if is_it else ())]
-        if topics and not re.search(rf"{X}|{OWNER}", clause):
-            told = re.sub(r"\b(?:it|them|(?:this|that) one)\b", topics[0], clause, count=1)
-            clause = told if told != clause else f"{clause} {topics[0]}"
-        meant.append(clause)
-    return meant
+def _say_what_is_meant(clauses: list[str], at: int, places: list[str]) -> str:
+    """A clause; if it has no name, with what was named last before, or else next, or else with a place."""
+    clause = clauses[at]
+    if re.search(rf"{X}|{OWNER}", clause):
+        return clause
+    before, after = (re.findall(X, " ".join(part)) for part in (clauses[:at], clauses[at + 1 :]))
+    topics = [*reversed(before), *after, *(places if "it" in clause.split() else ())]
+    if not topics:
+        return clause
+    told = re.sub(r"\b(?:it|them|(?:this|that) one)\b", topics[0], clause, count=1)
+    return told if told != clause else f"{clause} {topics[0]}"
 
 
 def _read_clause(clause: str, names: list[_Name], forms: tuple[Form, ...]) -> Words | None:
     """What a clause asks for."""
     named = {names[int(mark[1:])] for mark in re.findall(X, clause)}
     owners = set(re.findall(OWNER, clause))
-    if len(named) > 1:
+    if len(named) > 1 or re.search(SLOTS, clause):
         return None
     for form in forms:
         if form.may_be_of({noun for _, noun in named}, owners) and form.fits(clause):
