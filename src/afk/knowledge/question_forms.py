@@ -136,7 +136,7 @@ GRID = (
     Form(
         "what danger zone",
         frozenset(ROOMS),
-        (_DANGER, rf"{_ASKS}|{any_of('(?:is|are) (?:any|anything)|do(?:es)? any|is it .. STEP')}"),
+        (_DANGER, rf"{_ASKS}|{any_of('(?:is|are) (?:any|anything)|do(?:es)? any|START any|is it .. STEP')}"),
         rf"{_HOW_ELSE}|"
         + any_of(r"^(?!.*\b(?:tiles?|floor|zone|squares?)\b).*X|OWNER|keys?|door|box|ball|toy|suitcase"),
         "danger dangerous deadly lethal unsafe zone zones colour tile tiles floor the of please pls",

@@ -108,7 +108,7 @@ _LISTS = {
         cuts cutting chop chopped chopping slice sliced slicing slices dice diced dicing fry fried frying
         roast roasted roasting grill grilled grilling bake baked baking boil boiled steam steamed peel
         peeled process processed processing handle handled handling treat treated treatment deal tackle
-        tackled mince minced recipe instructions transform transformed fix
+        tackled mince minced recipe instruction instructions transform transformed fix
     """,
     "KNOW": """
         know tell recognise recognize recognised recognized identify spot look looks find distinguish see
