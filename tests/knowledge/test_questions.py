@@ -1,4 +1,4 @@
-"""Questions as people ask them, collected before the grammar was written and fitted to every second one."""
+"""Questions as people ask them: those of the author of the first grammar, and those of somebody else."""
 
 from pathlib import Path
 
@@ -15,14 +15,15 @@ FACTS = {
     "grid": Facts((), VOCABULARY.functions, VOCABULARY.adjectives, VOCABULARY.nouns, lambda _: "", ""),
     "kitchen": Facts((), words.QUERIES, words.ADJECTIVES, words.NOUNS, lambda _: "", ""),
 }
+PARTS = {"author": "questions", "blind": "questions-blind"}  # what the names of their files begin with
 Question = tuple[str, str, tuple[str, ...] | None]
 
 
-def questions(part: int) -> list[Question]:
-    """Those at even (0) or odd (1) places: the world, the sentence, and what it asks for, if anything."""
+def questions(part: str) -> list[Question]:
+    """Of each, its world, the sentence, and what it asks for, if anything."""
     found: list[Question] = []
     for world in FACTS:
-        for line in (DATA / f"questions-{world}.txt").read_text().splitlines()[part::2]:
+        for line in (DATA / f"{PARTS[part]}-{world}.txt").read_text().splitlines():
             sentence, _, query = line.rpartition("=")
             asked = tuple(query.split())
             found.append(
@@ -35,20 +36,20 @@ def questions(part: int) -> list[Question]:
     return found
 
 
-@pytest.mark.parametrize("part", [0, 1], ids=["fitted", "held out"])
-def test_questions_are_understood(part: int) -> None:
+@pytest.mark.parametrize("part", PARTS)
+def test_questions_are_understood(part: str) -> None:
     asked = questions(part)
     wrong = [each for each in asked if read_question(each[1], FACTS[each[0]]) != each[2]]
-    assert len(asked) == 150
+    assert len(asked) >= 150
     assert len(wrong) <= 0.05 * len(asked), wrong
 
 
-@pytest.mark.parametrize("part", [0, 1], ids=["fitted", "held out"])
-def test_what_asks_for_something_else_is_no_near_miss(part: int) -> None:
+@pytest.mark.parametrize("part", PARTS)
+def test_what_asks_for_something_else_is_no_near_miss(part: str) -> None:
     others = [(world, sentence) for world, sentence, query in questions(part) if query is None]
     assert len(others) >= 28
     misread = [sentence for world, sentence in others if read_question(sentence, FACTS[world])]
-    assert len(misread) <= 1, misread
+    assert len(misread) <= len(others) / 29, misread
 
 
 def test_every_plain_query_is_itself() -> None:

@@ -1,115 +1,28 @@
 """Questions in words: which ``<func, adj, noun>`` a sentence asks for, if any.
 
-The grammar is a table of forms. A form names what it is about, a word or two that tell it from others, and
-the words that may stand beside them. A sentence with any other word asks for something else, and is not
-understood: a near miss would be answered as if it were meant, which is worse than no answer.
+A sentence is read clause by clause, so that what leads to a question does not matter, and a clause that names
+nothing ("where is it?") is about what was named last. What is asked for is told by signs. Any words may stand
+beside these, but not everywhere: what follows "how", a name and the like would ask for something else ("how
+heavy", "the kitchen table"), and there only words may stand that ask for nothing. What is not understood is
+not guessed: a wrong answer is worse than none. The tables are in `afk.knowledge.question_forms`.
 """
 
 import re
-from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 
+from afk.knowledge.question_forms import ELSE, GRID, KITCHEN, SLOTS, Form
+from afk.knowledge.question_words import COLOURS, OWNER, ROOMS, SYNONYMS, THINGS, X
 from afk.knowledge.source import Facts, Words
 from afk.language import NONE
 
+_Name = tuple[str, str]  # adjective and noun
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-# What sentences are said with, whatever they ask for.
-_FILLERS = _words(
-    "a about again all am an and any are around at be can cannot cant could did do does excuse for get "
-    "give had has have here hey hi i id idea if im in inform into is it just know let look me need now "
-    "of ok okay on one ones or our out please pls question remind s seem seems should show so some somebody "
-    "someone tell that thats the their them then there these they thing things this those to us want "
-    "was we well were what whats which who whose will with would you your"
-)
-_SYNONYMS = {
-    "bathroom": "restroom",
-    "toilet": "restroom",
-    "loo": "restroom",
-    "lounge": "livingroom",
-    "favorite": "favourite",
-    "color": "colour",
-    "colours": "colour",
-    "colors": "colour",
-    "keys": "key",
-    "boxes": "box",
-    "tiles": "tile",
-    "zones": "zone",
-    "wheres": "where",
-}
-_PHRASES = {
-    "living room": "livingroom",
-    "stay away": "avoid",
-    "keep away": "avoid",
-    "danger zones": "danger zone",
-}
-_WHERE_SIGNS = _words(
-    "where location located locate find found whereabouts whereabout room place position way direction "
-    "lie lies lying looking search searching seek seen put keep kept hide hidden hid gone contains "
-    "holds inside point who whose which stored in has go have get"
-)
-_PLACES = _words(
-    "suitcase container contain hold placed leave left drop dropped somewhere might how her his him she "
-    "he world identify see going east west take took bring being by lost must say go"
-)
-_TOYS = _words(
-    "toy favourite look like likes liked love loves play plays belong belongs own owns object item kind "
-    "sort describe identify ball box key prefer prefers best most really has thing"
-)
-_SUITCASES = _words(
-    "suitcase box look looks like colour belong belongs own owns describe recognise recognize find "
-    "inside kind sort how identify thing contents hold holds contain contains"
-)
-_DANGERS = _words(
-    "danger dangerous zone tile floor colour avoid deadly kill kills step stepping walk safe lethal "
-    "must stay from away where look looks not dont never blue yellow red green purple grey gray touch "
-    "harmful unsafe identify describe"
-)
-_KEYS = _words(
-    "key open opens unlock unlocks lock locked door fit fits right correct match matches belong belongs "
-    "use take colour how goes go pick choose proper identify must works work"
-)
-_RECIPES = _words(
-    "how prepare prepared cut cook cooked cooking sliced diced chopped fried roasted grilled slice dice "
-    "chop fry roast grill recipe says say way like want must done make made needs instructions "
-    "instruction ready preparation treat handle"
-)
-_COLOURS = ("blue", "green", "grey", "gray", "yellow", "red", "purple")
-_OWNERS = ("jack", "mary")
-_ROOMS = ("kitchen", "restroom", "livingroom")
-_THINGS = ("ball", "box", "key", "door", "square")
-
-
-@dataclass(frozen=True)
-class _Form:
-    """A way to ask.
-
-    Attributes:
-        signs: words of which at least one must be there; none has to if there are none.
-        others: words that may stand beside them.
-    """
-
-    signs: frozenset[str]
-    others: frozenset[str]
-
-    def fits(self, words: list[str], names: set[str]) -> bool:
-        """Whether a sentence is of this form, its names aside."""
-        known = _FILLERS | self.signs | self.others | names
-        return known.issuperset(words) and (not self.signs or not self.signs.isdisjoint(words))
-
-
-_WHERE = _Form(_WHERE_SIGNS, _PLACES)
-_HOW = _Form(_RECIPES - {"say", "says", "way", "like", "want", "must", "make", "made", "needs"}, _RECIPES)
-_NEEDS = _Form(frozenset({"do", "done", "needs"}), _RECIPES | {"what"})
-_TOY = _Form(frozenset({"toy", "favourite", "like", "likes", "play", "plays", "love", "loves"}), _TOYS)
-_SUITCASE = _Form(frozenset({"suitcase"}), _SUITCASES)
-_DANGER = _Form(
-    frozenset({"danger", "dangerous", "deadly", "avoid", "kill", "kills", "step", "safe", "lethal", "walk"}),
-    _DANGERS,
-)
-_KEY = _Form(frozenset({"key", "lock", "locked", "open", "opens", "unlock", "unlocks"}), _KEYS)
+_BEFORE = r"(?:in|on|at|to|from|with|by|of|for|about|inside|under|through)"
+_ASKING = rf"(?:{_BEFORE} )?(?:where|which|what|who|whose|whom|how|why|when)\b"
+_PLACE = r"(?:in|on|inside|into|onto|at|near|by|behind|under|beside|from|next to|close to|outside|opposite)"
+_THE = r"(?:(?:the|a|an|this|that|your|my|his|her|our|their|some|any) )*"
+_IS = r"(?:(?:\| )?(?:that|which|thats|who|is|are|the|one|colour|of|in|s|being|looks) )+"
 
 
 def read_question(text: str, facts: Facts) -> Words | None:
@@ -119,29 +32,7 @@ def read_question(text: str, facts: Facts) -> Words | None:
         text: the question: ``where blue ball``, or ``where did Mary leave her blue ball?``.
         facts: whose words questions are made of.
     """
-    if plain := _read_plain(text.lower().split(), facts):
-        return plain
-    words = _split(text)
-    return _read_plain(words, facts) or (
-        _read_kitchen(words, facts) if "how" in facts.functions else _read_grid(words)
-    )
-
-
-def _split(text: str) -> list[str]:
-    """The words of a sentence in lower case, without marks, possessives and the like."""
-    line = re.sub(r"['`\u2019](s|re|m|d|ll|ve)\b", r" ", text.lower())
-    line = re.sub(r"\b(can ?not|can['\u2019]?t) (find|see)\b", "find", line)
-    line = re.sub(r"n['\u2019]t\b", " not", line)
-    line = " ".join(re.findall(r"[a-z0-9]+", line))
-    for phrase, word in _PHRASES.items():
-        line = re.sub(rf"\b{phrase}\b", word, line)
-    words = [_SYNONYMS.get(word, word) for word in line.split()]
-    return [_without_s(word) for word in words]
-
-
-def _without_s(word: str) -> str:
-    """An owner's name without an s that lost its apostrophe."""
-    return word[:-1] if word[:-1] in _OWNERS and word.endswith("s") else word
+    return _read_plain(text.lower().split(), facts) or _read_sentence(text, facts)
 
 
 def _read_plain(words: list[str], facts: Facts) -> Words | None:
@@ -155,68 +46,106 @@ def _read_plain(words: list[str], facts: Facts) -> Words | None:
     return (function, adjective, noun) if known else None
 
 
-def _read_grid(words: list[str]) -> Words | None:
-    """A question of Q-BabyAI: somebody's toy or suitcase, the danger, the key, or where something is."""
-    owners = [name for name in _OWNERS if name in words]
-    colours = [colour for colour in _COLOURS if colour in words]
-    things = [thing for thing in _THINGS if thing in words]
-    places = [place for place in _ROOMS if place in words]
-    names = {*owners, *colours, *things, *places}
-    if len(owners) > 1 or _repeats(words, names):
+def _read_sentence(text: str, facts: Facts) -> Words | None:
+    """What the clauses ask for, or those alone that ask directly; or else what the whole sentence does."""
+    line, names = _name(_spell(text), facts)
+    line, places = _leave_places(line)
+    line = _split(line)
+    if re.search(ELSE, line):
         return None
-    if _DANGER.fits(words, set()) and not things and not owners:
-        return ("what", "danger", "zone")
-    if len(colours) == 1 and len(things) == 1:
-        return ("where", colours[0], things[0]) if _WHERE.fits(words, names) else None
-    if colours:
+    read = partial(_read_clause, names=names, forms=KITCHEN if _is_kitchen(facts) else GRID)
+    clauses = line.split(" | ")
+    direct = [at for at, clause in enumerate(clauses) if re.match(_ASKING, clause)]
+    asked = {
+        read(clauses[at]) or read(_say_what_is_meant(clauses, at, places))
+        for at in direct or range(len(clauses))
+    }
+    found = asked - {None} or {read(" ".join(clauses))}
+    return found.pop() if len(found) == 1 else None  # of two questions at once none is answered
+
+
+def _is_kitchen(facts: Facts) -> bool:
+    """Whether it is Q-TextWorld that is asked about."""
+    return "how" in facts.functions
+
+
+def _spell(text: str) -> str:
+    """A sentence in lower case, with one word for what has many, and bars for marks that end a clause."""
+    line = re.sub(r"n['`\u2019]t\b", " not", text.lower())
+    line = re.sub(r"['`\u2019](?:s|re|m|d|ll|ve)?\b", " ", line)
+    line = re.sub(r"(?<=\w)-(?=\w)", " ", line)
+    line = re.sub(r"[.,;:?!()\u2013\u2014-]+", " | ", line)
+    line = " ".join(re.findall(r"[a-z0-9]+|\|", line))
+    for word, others in SYNONYMS.items():
+        line = re.sub(rf"\b(?:{others})\b", word, line)
+    return line
+
+
+def _name(line: str, facts: Facts) -> tuple[str, list[_Name]]:
+    """A sentence with ``X0``, ``X1`` for what is named in it, and the names."""
+    kitchen = _is_kitchen(facts)
+    adjective = "|".join(word for word in facts.adjectives if word != NONE) if kitchen else "|".join(COLOURS)
+    things = tuple(word for word in facts.nouns if word != NONE) if kitchen else THINGS
+    thing, alone = ("|".join(words) for words in (things, things if kitchen else ROOMS))
+    names: list[_Name] = []
+
+    def mark(found: re.Match[str]) -> str:
+        parts = found.groupdict()
+        name = (parts.get("adjective", NONE), parts["noun"])
+        if name not in names:
+            names.append(name)
+        return f"X{names.index(name)}"
+
+    for pattern in (
+        rf"(?P<adjective>{adjective}) (?:colour )?(?P<noun>{thing})(?:e?s)?",
+        rf"(?P<noun>{thing})(?:e?s)? {_IS}(?P<adjective>{adjective})(?: one)?",
+        rf"(?P<noun>{alone})(?:e?s)?",
+    ):
+        line = re.sub(rf"\b{pattern}\b", mark, line)
+    return line, names
+
+
+def _leave_places(line: str) -> tuple[str, list[str]]:
+    """A sentence without what is named as a place of something else, or as a choice; and these places."""
+    named = rf"{_THE}X\d"
+    line = re.sub(r"\b(which|what) (?:one )?(?:of )?(?:the )?X\d (?=.*X\d)", r"\1 container ", line)
+    places = rf"\b{_PLACE} {named}(?: (?:\| )?(?:or|and) (?:{_PLACE} )?{named})*"
+    left = re.findall(X, " ".join(found[0] for found in re.finditer(places, line)))
+    line = re.sub(places, "in there", line)
+    one = rf"(?:{named}|the (?:{'|'.join(COLOURS)})(?: one)?)"
+    return re.sub(rf"\b{one} or {one}\b", "one or other", line), left
+
+
+def _split(line: str) -> str:
+    """A sentence with a bar between clauses."""
+    line = re.sub(rf"\b({_ASKING})", r"| \1", line)
+    line = re.sub(r"\b(so|but|because|since|cause|cos|then)\b", r"| \1 |", line)
+    line = re.sub(rf"({X}) (?=(?:that|i|we|you)\b)", r"\1 | ", line)
+    return re.sub(r"\|(?: *\|)+", "|", line).strip(" |")
+
+
+def _say_what_is_meant(clauses: list[str], at: int, places: list[str]) -> str:
+    """A clause; if it has no name, with what was named last before, or else next, or else with a place."""
+    clause = clauses[at]
+    if re.search(rf"{X}|{OWNER}", clause):
+        return clause
+    before, after = (re.findall(X, " ".join(part)) for part in (clauses[:at], clauses[at + 1 :]))
+    topics = [*reversed(before), *after, *(places if "it" in clause.split() else ())]
+    if not topics:
+        return clause
+    told = re.sub(r"\b(?:it|them|(?:this|that) one)\b", topics[0], clause, count=1)
+    return told if told != clause else f"{clause} {topics[0]}"
+
+
+def _read_clause(clause: str, names: list[_Name], forms: tuple[Form, ...]) -> Words | None:
+    """What a clause asks for."""
+    named = {names[int(mark[1:])] for mark in re.findall(X, clause)}
+    owners = set(re.findall(OWNER, clause))
+    if len(named) > 1 or re.search(SLOTS, clause):
         return None
-    if len(places) == 1 and not owners and not things:
-        return ("where", NONE, places[0]) if _WHERE.fits(words, names) else None
-    if owners and "suitcase" in words:
-        return ("what", owners[0], "suitcase") if _SUITCASE.fits(words, names) else None
-    if owners:
-        return ("what", owners[0], "toy") if _TOY.fits(words, names) else None
-    if {"key", "door", "lock"} & set(words) and {*things} <= {"key", "door"} and _asks_which(words):
-        return ("what", NONE, "key") if _KEY.fits(words, names) else None
+    for form in forms:
+        if form.may_be_of({noun for _, noun in named}, owners) and form.fits(clause):
+            query = form.query.replace("OWNER", "".join(owners)).replace("NAME", " ".join(chain(*named)))
+            function, adjective, noun = query.split()
+            return function, adjective, noun
     return None
-
-
-def _repeats(words: list[str], names: set[str]) -> int:
-    """How many names are said more than once: of two questions at once none is answered."""
-    return sum(words.count(name) > 1 for name in names)
-
-
-def _asks_which(words: list[str]) -> bool:
-    """Whether a sentence about a lock asks what opens it, and not, say, whether it is open."""
-    return bool({"what", "which", "how", "right", "correct"} & set(words))
-
-
-def _read_kitchen(words: list[str], facts: Facts) -> Words | None:
-    """A question of Q-TextWorld: where something is, or how it is prepared."""
-    found = _names(words, facts)
-    if len(found) == 2 and "in" in words[found[0][0] : found[1][0]]:  # is it there? where it is answers that
-        found = found[:1]
-        words = [*words[: words.index("in", found[0][0])], "where"]
-    if len(found) != 1:
-        return None
-    at, (adjective, noun) = found[0]
-    size = 1 + (adjective != NONE)
-    rest = words[:at] + words[at + size :]
-    if {"do", "done"} & {*rest} and "with" in rest and _NEEDS.fits(rest, set()):
-        return ("how", adjective, noun)
-    if "how" not in rest and _WHERE.fits(rest, set()) and not _HOW.signs & set(rest):
-        return ("where", adjective, noun)
-    if _HOW.fits(rest, set()) or _NEEDS.fits(rest, set()):
-        return ("how", adjective, noun)
-    return None
-
-
-def _names(words: list[str], facts: Facts) -> list[tuple[int, tuple[str, str]]]:
-    """Where things are named, and their adjectives and nouns."""
-    found: list[tuple[int, tuple[str, str]]] = []
-    for at, word in enumerate(words):
-        if word not in facts.nouns or word == NONE:
-            continue
-        has_adjective = at > 0 and words[at - 1] in facts.adjectives and words[at - 1] != NONE
-        found.append((at - has_adjective, (words[at - 1] if has_adjective else NONE, word)))
-    return found
