@@ -124,7 +124,8 @@ def act_on_guesses(env: Any, state: State, truths: Sequence[Truth]) -> np.ndarra
         after, scores, over = follow(env, [where_true(state, truth) for truth in truths], plan)
         total = scores.sum(0)
         groups: dict[bytes, list[int]] = {}
-        for index in map(int, np.flatnonzero(~over)):
+        # A plan that does not end even where it is true what is believed is not tried again.
+        for index in (at for at in map(int, np.flatnonzero(~over)) if truths[at] is not believed):
             groups.setdefault(after[index].grid.tobytes() + after[index].position.tobytes(), []).append(index)
         for group in groups.values():
             total[2] -= scores[group, 2].sum()  # steps are counted from the first on

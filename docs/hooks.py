@@ -1,10 +1,13 @@
-"""Puts the paper's tables, made from the records in results/, where ``<!-- reproduce: ITEM -->`` stands."""
+"""Puts tables, made from the records in results/, where ``<!-- reproduce: ITEM -->`` stands.
+
+All those of an item; one of them where its name stands behind: ``<!-- reproduce: ITEM TABLE -->``.
+"""
 
 import re
 from pathlib import Path
 from typing import Any
 
-_MARK = re.compile(r"<!-- reproduce: ([a-z0-9-]+) -->")
+_MARK = re.compile(r"<!-- reproduce: ([a-z0-9-]+)(?: ([a-z0-9-]+))? -->")
 
 
 def on_page_markdown(markdown: str, *, config: Any, **_: Any) -> str:
@@ -18,7 +21,10 @@ def on_page_markdown(markdown: str, *, config: Any, **_: Any) -> str:
     archive = read_archive(Path(config["config_file_path"]).parent / "results")
 
     def make_tables(mark: re.Match[str]) -> str:
-        tables = [table for table in find_item(mark[1])(archive) if not table.is_empty]
+        made = find_item(mark[1])(archive)
+        if mark[2] is not None and mark[2] not in (table.name for table in made):
+            raise ValueError(f"{mark[1]} has no table {mark[2]}")
+        tables = [table for table in made if not table.is_empty and mark[2] in (None, table.name)]
         return "\n".join(map(to_markdown, tables)) or f"No records of `{mark[1]}` are in `results/` yet."
 
     return _MARK.sub(make_tables, markdown)

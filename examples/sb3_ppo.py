@@ -4,11 +4,14 @@ Stable-Baselines3 is no dependency of this project; pip install -r examples/sb3_
 Its `MultiInputPolicy` takes our observations unmodified where they are without texts, and has no memory: an
 answer would be gone after one step, so this agent only acts. Where one has to ask, it has to guess.
 
-python examples/sb3_ppo.py QBabyAI-Danger-v0 --steps 2000000
+python examples/sb3_ppo.py --task danger --steps 2000000
 """
 
 import argparse
-import json
+import time
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -18,8 +21,13 @@ from stable_baselines3 import PPO  # pyright: ignore[reportMissingImports]
 from stable_baselines3.common.vec_env import VecEnv, VecMonitor  # pyright: ignore[reportMissingImports]
 
 import afk  # noqa: F401  (makes the ids known)
+from afk.envs.adapters.gymnasium import gymnasium_id
+from afk.envs.registry import task_named
+from afk.files import read_object, write_json
 
 EPISODES = 1000  # that are played to see how good the policy is
+FRESH = 1000  # seeds of these begin here, beyond those of the environments that are trained in
+ROUNDS = 10  # of training, with an evaluation after each
 
 
 class DeviceBatch(VecEnv):
@@ -90,30 +98,45 @@ def evaluate(model: PPO, name: str, seed: int) -> dict[str, float]:
     return {"success": float(np.mean(successes)), "episode_length": float(np.mean(lengths))}
 
 
-def main() -> None:
-    """Train, and tell how the policy does on fresh levels before and after."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("id", nargs="?", default="QBabyAI-Danger-v0", help="the environment")
-    parser.add_argument("--steps", type=int, default=2_000_000, help="steps to train for")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    envs = VecMonitor(DeviceBatch(options.id, 64, options.seed))
+def train(task: str, steps: int, seed: int) -> Iterator[dict[str, Any]]:
+    """Train on a task, and tell how the policy does on the same fresh levels, again and again."""
+    name, start = gymnasium_id(task), time.perf_counter()
     model = PPO(
         "MultiInputPolicy",
-        envs,
+        VecMonitor(DeviceBatch(name, 64, seed)),
         n_steps=64,
         batch_size=1024,
         n_epochs=4,
         learning_rate=7e-4,
         ent_coef=0.01,
         policy_kwargs={"net_arch": [256, 256]},
-        seed=options.seed,
+        seed=seed,
         device="cpu",
     )
-    result: dict[str, Any] = {"id": options.id, "seed": options.seed, "episodes": EPISODES}
-    result["before"] = evaluate(model, options.id, options.seed + 1000)
-    model.learn(options.steps)
-    print(json.dumps(result | {"steps": model.num_timesteps, "after": evaluate(model, options.id, 1)}))
+    versions = {each: version(each) for each in ("stable-baselines3", "torch", "gymnasium")}
+    result = {"id": name, "seed": seed, "episodes": EPISODES, "versions": versions}
+    evaluations: list[dict[str, float]] = []
+    for number in range(ROUNDS + 1):
+        if number:
+            model.learn(steps // ROUNDS, reset_num_timesteps=False)
+        evaluations.append({"steps": model.num_timesteps} | evaluate(model, name, seed + FRESH))
+        yield result | {"seconds": round(time.perf_counter() - start), "evaluations": evaluations}
+
+
+def main() -> None:
+    """Train, and note how far it got."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--task", default="danger", help="a task of Q-BabyAI")
+    parser.add_argument("--steps", type=int, default=2_000_000, help="steps to train for")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--record", type=Path, help="a JSON file: what is trained is noted there, by task")
+    options = parser.parse_args()
+    task = task_named(options.task)
+    others = read_object(options.record) if options.record and options.record.exists() else {}
+    for result in train(task, options.steps, options.seed):
+        print("{steps:,} steps: success {success:.1%}".format(**result["evaluations"][-1]), flush=True)
+        if options.record:
+            write_json(options.record, others | {task: result})
 
 
 if __name__ == "__main__":

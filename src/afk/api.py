@@ -15,7 +15,7 @@ from afk.episodes.tracer import trace_episode
 from afk.files import keep_compiled_programs
 from afk.studies.record import RunRecord
 from afk.studies.study import FRESH_LEVELS, do_run
-from afk.training.build import play_by_plan, play_in
+from afk.training.build import play_by_plan
 from afk.training.changes import change
 from afk.training.evaluate import POLICIES, summarise
 from afk.training.presets import default_preset, preset
@@ -82,12 +82,13 @@ def watch(
     """One episode with everything that was seen, weighed, done, answered and noted; see `evaluate`."""
     keep_compiled_programs()
     if isinstance(agent, str) and agent in POLICIES:
-        play = play_by_plan(task)
-        return trace_policy(play_in(play, asking.put_into(play.env)), agent, seed=seed, level=level)
+        return trace_policy(play_by_plan(task, asking), agent, seed=seed, level=level)
     found = agent if isinstance(agent, TrainedAgent) else load_agent(agent, task, any_task=any_task)
     name = agent if isinstance(agent, str) else "the agent"
     env = asking.put_into(make_roomy(task).with_sources(found.config.sources))
-    return trace_episode(play_on(found, env, name=name), found.network, seed=seed, level=level)
+    return trace_episode(
+        play_on(found, env, name=name, mode=asking.mode), found.network, seed=seed, level=level
+    )
 
 
 def train(

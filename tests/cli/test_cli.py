@@ -112,6 +112,7 @@ def test_the_expert_is_evaluated_on_a_task_by_its_letters() -> None:
         (("eval", "expert", "--task", "qbabyai/danger", "--episodes", "0"), ("--episodes", "1")),
         (("eval", "expert", "--task", "qbabyai/danger", "--seed", "one"), ("--seed",)),
         (("eval", "expert"), ("say what expert is to play: --task",)),
+        (("eval", "runs/nowhere"), ("runs/nowhere is no run's folder and no checkpoint", "--task")),
         (("eval", "openai:any", "--task", "C", "--source", "nowhere"), ("unknown source", "nowhere", "sql")),
         (("bench", "env", "--task", "qbabyai/nowhere"), ("unknown task", "qbabyai/nowhere")),
         (

@@ -67,6 +67,12 @@ def test_a_file_of_values_is_trained_with_and_options_override_it(run: Run, tmp_
         preset("laptop", ["S"], agent="query", steps=6_000), {"size.width": 16, "settings.gae_lambda": 0.5}
     )
     assert printed == {"identity": expected.identity} | expected.to_json()
+    # The names that `afk config` prints are understood as well.
+    named = values | {"size": {}, "settings.gae_lambda": 0.5, "size.width": 16, "settings": {}}
+    (tmp_path / "named.json").write_text(json.dumps(named))
+    assert (
+        json.loads(run("train", "--config", "named.json", "--steps", "6K", "--print-config").out) == printed
+    )
     # What was printed is such a file, too; and with another algorithm the settings are its own.
     (tmp_path / "printed.json").write_text(json.dumps(printed))
     assert json.loads(run("train", "--config", "printed.json", "--print-config").out) == printed

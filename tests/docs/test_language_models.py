@@ -53,3 +53,10 @@ def test_the_table_of_tokens_is_that_of_the_record() -> None:
     tokens = runpy.run_path(str(ROOT / "benchmarks" / "tokens.py"))
     table = tokens["write_table"](read_object(ROOT / tokens["RECORD"]))
     assert table in PAGE and table.count("\n") == 1 + 20
+
+
+def test_the_table_of_our_model_is_that_of_the_record() -> None:
+    table = runpy.run_path(str(ROOT / "benchmarks" / "language_model" / "table.py"))
+    record = read_object(ROOT / "results" / "language-model.json")
+    assert table["write_table"](record) in PAGE
+    assert f"{record['training']['episodes']:,} episodes" in PAGE

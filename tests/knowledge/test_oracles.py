@@ -21,8 +21,13 @@ from afk.knowledge.facts import ask, available
 from afk.knowledge.oracle import Oracle
 from afk.knowledge.reply import Reply
 from afk.knowledge.source import KINDS
+from afk.knowledge.tabulate import answering
+from afk.studies.plan import GRID_TASKS
+from afk.studies.record import short_name
 
 from ..small_games import small_game
+
+OTHERS = tuple(short_name(task) for task in GRID_TASKS if short_name(task) != "C")
 
 
 def host_replies(env: Environment[Any], state: Any, queries: np.ndarray) -> list[tuple[str, str, int]]:
@@ -115,3 +120,24 @@ def test_what_is_not_understood_is_not_guessed() -> None:
     (answer,) = session.ask(["sing me a song of the red apple"])
     assert (answer.kind, answer.facts) == ("unknown", ()) and "understand" in answer.text
     assert session.ask([]) == []
+
+
+@jax.jit
+def ask_each(state: Any, queries: jax.Array) -> jax.Array:
+    """Which wanted facts count as asked for after each of (n, 3) queries: (n, 8) bool."""
+    return jax.vmap(lambda query: asking.ask_oracle(state, query, jnp.bool_(True))[0].asked)(queries)
+
+
+@pytest.mark.parametrize("letters", ["C", *(pytest.param(each, marks=pytest.mark.slow) for each in OTHERS)])
+def test_a_question_is_good_by_what_its_answer_reveals(letters: str) -> None:
+    env = make(letters)
+    for level in range(2):
+        state = draw(env, level)
+        facts, wanted = asking.known(state), np.asarray(state.level.good_queries)
+        keys = np.asarray(state.facts.keys)
+        rows = [set(np.flatnonzero(answering(keys, key))) for key in wanted]
+        queries = every_query(*env.action_sizes[2:])
+        said = [(*found[2:],) for found in host_replies(env, state, queries)]
+        revealed = [[row in about for about in rows] for (row,) in said]
+        assert facts.rows and np.asarray(ask_each(state, jnp.asarray(queries))).tolist() == revealed
+        assert np.any(revealed) or letters == "H", "what opens a door is told next to it"

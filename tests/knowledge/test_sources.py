@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import afk
 from afk.envs.asking import Asking
 from afk.envs.qbabyai.world.asking import ask_oracle
 from afk.envs.registry import make
@@ -20,6 +21,7 @@ from afk.knowledge.human import Human
 from afk.knowledge.language_model import LanguageModel
 from afk.knowledge.source import Fact, Facts
 from afk.knowledge.sql import Sql
+from afk.knowledge.tabulate import tabulate
 
 ROWS = (
     Fact(("what", "jack", "toy"), "jack toy is blue ball", 0),
@@ -188,4 +190,20 @@ def test_a_tabulated_source_is_the_oracle_where_it_knows_as_much() -> None:
         for mine, other in zip(ask_all(ours), ask_all(theirs), strict=True):
             np.testing.assert_array_equal(mine, other, "good by words is good by what is revealed")
     with pytest.raises(ValueError, match="may answer otherwise each time"):
-        Asking("human").put_into(env).draw_many(jax.random.key(0), 1)
+        tabulate(Human(), plain.facts, plain.level.good_queries, range(2), env.vocabulary)
+
+
+@pytest.mark.parametrize(
+    ("mode", "least", "most"), [("no-questions", 0.0, 0.2), ("all-told", 1.0, 1.0)], ids=["silenced", "told"]
+)
+def test_an_agent_without_answers_and_with_all_of_them(mode: str, least: float, most: float) -> None:
+    played = afk.evaluate("pretrained", "S", episodes=8, asking=Asking(mode=mode))
+    assert played["mode"] == mode and least <= played["success"] <= most and played["recall"] == 0
+    assert played.get("refusals", 0) == (played["queries"] if mode == "no-questions" else 0)
+
+
+def test_who_has_no_notebook_cannot_be_told() -> None:
+    with pytest.raises(ValueError, match="expert has no notebook"):
+        afk.evaluate("expert", "S", episodes=2, asking=Asking(mode="all-told"))
+    with pytest.raises(ValueError, match="unknown mode 'told'; it is one of no-questions, asking, all-told"):
+        Asking(mode="told")

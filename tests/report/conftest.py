@@ -11,6 +11,11 @@ from afk.studies.record import keep_record, short_name
 
 from .made_records import RESULTS, SEEDS, make_run
 
+NAMES = (
+    *("published", "expert", "textworld-games", "pretrained", "pretrained-sources"),
+    *("knowledge-agents", "knowledge-experts"),
+)
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -23,6 +28,6 @@ def folder(tmp_path: Path) -> Path:
     keep_record(place / "runs", make_run("afk", "qtextworld/take-1", [0.9, 0.8]))
     keep_record(place / "runs", make_run("afk", ["SD", "CD"], [0.9, 0.8], unseen={"CS": [0.2, 0.3]}))
     keep_record(place / "runs", make_run("afk-plus", [short_name(task) for task in GRID_TASKS], [0.98]))
-    for name in ("published", "expert", "textworld-games", "pretrained"):
+    for name in NAMES:
         shutil.copy(RESULTS / f"{name}.json", place)
     return place

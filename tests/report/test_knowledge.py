@@ -95,9 +95,26 @@ def test_figures_show_prices_and_lies(folder: Path) -> None:
 
 
 def test_without_records_there_is_nothing(folder: Path) -> None:
-    for name in ("agents", "experts"):
-        (folder / f"knowledge-{name}.json").unlink()
+    for name in ("knowledge-agents", "knowledge-experts", "pretrained-sources"):
+        (folder / f"{name}.json").unlink()
     archive = read_archive(folder)
     assert all(table.is_empty for table in knowledge(archive))
     assert not draw_knowledge(archive)
-    assert sum("knowledge-" in problem for problem in archive.problems) == 2
+    assert sum("No such file" in problem for problem in archive.problems) == 3
+
+
+def test_who_answers_stands_beside_each_other(folder: Path) -> None:
+    rows = [
+        {"task": TASK, "told_by": who, "success": success, "success_interval": [0.1, 1.0], "episodes": 10}
+        | {"f1": 0.5, "queries": 2.0}
+        for who, success in (("oracle", 1.0), ("sql", 0.99), ("no-questions", 0.0))
+    ]
+    (folder / "pretrained-sources.json").write_text(json.dumps({"rows": rows}))
+    table = find_table(folder, "sources")
+    shown = {
+        column.title: cell.estimate.mean
+        for column, cell in zip(table.columns, table.rows[0].cells, strict=True)
+        if isinstance(cell, Cell) and cell.estimate
+    }
+    assert (shown["success, sql"], shown["success, no-questions"], shown["F1, oracle"]) == (99.0, 0.0, 0.5)
+    assert "success, documents" not in shown and "10 fresh levels" in table.notes[0]

@@ -47,7 +47,7 @@ def test_every_item_is_printed_and_written(item: str, folder: Path, tmp_path: Pa
         assert r"\begin{tabular}" in (out / f"{table.name}.tex").read_text()
         rows = list(csv.reader((out / f"{table.name}.csv").read_text().splitlines()))
         assert len(rows) == 1 + len(table.rows) + len(table.averages) and len({len(row) for row in rows}) == 1
-    figures = {"curves": 5, "query-histogram": 1}.get(item, 0)
+    figures = {"curves": 5, "query-histogram": 1, "knowledge": 2}.get(item, 0)
     assert [path.read_bytes()[:4] for path in out.glob("*.png")] == [b"\x89PNG"] * figures
     assert [path.read_bytes()[:4] for path in out.glob("*.pdf")] == [b"%PDF"] * figures
 

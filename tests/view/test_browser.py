@@ -89,6 +89,7 @@ def test_the_page_opens_with_a_pretrained_agent_which_is_watched_to_success(view
     expect(page.locator("#answer")).to_contain_text("“")
     expect(page.locator("#switch .taken")).to_contain_text("ask")
     assert page.locator("#heads .choice.taken").count() == 3
+    expect(page.locator("#chose-hint")).to_contain_text("points at words of A0")
     expect(page.locator("#notebook .focus .note.new")).to_have_count(1)
     assert page.locator("#notebook .focus path").count() >= 1
     before = places(page)
@@ -241,6 +242,10 @@ def test_nothing_is_cut_at_a_phones_width_or_a_laptops(viewer: str, page: Page, 
     for name in ("#gallery-open", "#help-open", "#theme", "#show"):
         box = page.locator(name).bounding_box()
         assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= width
+    scrub = page.locator("#scrub").bounding_box()
+    assert scrub is not None and scrub["width"] > 120
+    page.locator("#help-open").click()
+    assert page.locator("#help").evaluate("each => each.scrollTop") == 0
 
 
 def wait_for_some_steps(page: Page) -> None:

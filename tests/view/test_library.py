@@ -13,9 +13,11 @@ import pytest
 
 from afk.agents.notebook import Similarity
 from afk.cli.view import view
+from afk.envs.asking import Asking
 from afk.envs.qbabyai.text import draw_map
 from afk.envs.registry import make
 from afk.episodes.interactive import InteractiveEpisode, trace_policy
+from afk.knowledge.traits import SourceSpec
 from afk.training.build import play_by_plan
 from afk.training.evaluate import draw_level
 from afk.training.pretrained import PRETRAINED, find_agent, save_small
@@ -172,3 +174,13 @@ def test_memory_is_given_back_now_and_then(monkeypatch: pytest.MonkeyPatch) -> N
     for level in range(64):
         shelf.record(Source(GRID, "expert", 0, level))
     assert len(given) == 4
+
+
+def test_the_viewer_asks_whom_it_is_told_to() -> None:
+    silenced = Asking("documents", (SourceSpec(silence=(1.0, 1.0), price=(0.0, 0.5)),))
+    library, source = Library(asking=silenced), Source(GRID, PRETRAINED, 0, 0)
+    assert library.describe()["asking"] == "documents, price 0 to 0.5, silence 1"
+    answers = {step.answer for step in library.record(source)[1].steps if step.asks}
+    _, session = Sessions(asking=library.asking).start(source, ["what danger zone"])
+    assert {step.answer for step in session.record().steps} == answers and len(answers) == 1
+    assert Library().describe()["asking"] == "" and Asking(mode="all-told").title == "all-told"

@@ -15,6 +15,7 @@ from afk.cli.options import (
     BudgetOption,
     JsonOption,
     LiesOption,
+    ModeOption,
     OwnTaskOption,
     PriceOption,
     SeedOption,
@@ -40,9 +41,9 @@ def evaluate(
     question_budget: BudgetOption = None,
     lies: LiesOption = None,
     silence: SilenceOption = None,
+    mode: ModeOption = "asking",
     as_json: JsonOption = False,
     base_url: Annotated[str, typer.Option(help="Of a model: where it is served, with /v1.")] = OPENAI,
-    mode: Annotated[str, typer.Option(help="Of a model: no-questions, asking or all-told.")] = "asking",
     macros: Annotated[bool, typer.Option(help="Of a model: macros such as `go to the grey ball`.")] = False,
     plain: Annotated[bool, typer.Option(help="Of a model: plain text instead of tool calls.")] = False,
     at_once: Annotated[int, typer.Option(help="Of a model: how many levels are played at once.")] = 4,
@@ -65,7 +66,7 @@ def evaluate(
     from afk.training.pretrained import own_task
 
     task = own_task(agent) if task is None else task_named(task)
-    asking = read_asking(source, price, question_budget, lies, silence)
+    asking = read_asking(source, price, question_budget, lies, silence, mode)
     if agent.startswith(MODEL):
         if asking.sources:
             raise ValueError(

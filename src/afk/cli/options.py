@@ -99,10 +99,23 @@ LiesOption = Annotated[
 SilenceOption = Annotated[
     str | None, typer.Option("--silence", help="How likely an answer is refused: 0.2, or 0:0.4.")
 ]
+ModeOption = Annotated[
+    str,
+    typer.Option(
+        "--mode",
+        help="asking; no-questions: every question is refused (a model cannot ask); or all-told: it has the "
+        "answers to all good queries from the start.",
+    ),
+]
 
 
 def read_asking(
-    source: str, price: str | None, budget: int | None, lies: str | None, silence: str | None
+    source: str,
+    price: str | None,
+    budget: int | None,
+    lies: str | None,
+    silence: str | None,
+    mode: str = "asking",
 ) -> "Asking":
     """Whom to ask, and on what terms, as options of the command line say."""
     from afk.envs.asking import Asking
@@ -115,7 +128,7 @@ def read_asking(
         name: _read_range(name, text) for name, text in ranges.items() if text is not None
     }
     fields |= {} if budget is None else {"budget": budget}
-    return Asking(source, (SourceSpec(**fields),) if fields else ())
+    return Asking(source, (SourceSpec(**fields),) if fields else (), mode)
 
 
 def _read_range(name: str, text: str) -> tuple[float, float]:

@@ -208,7 +208,10 @@ def _configure(tasks: list[str], given: dict[str, Any], devices: int | None) -> 
     if "algorithm" in given:
         fields["settings"] = find_algorithm(given["algorithm"]).settings()
     config = find_preset(name, tasks, **fields)
-    config = merge(config, {key: value for key, value in content.items() if key not in {*fields, "tasks"}})
+    overridden = {*fields, "tasks"}
+    config = merge(
+        config, {key: value for key, value in content.items() if key.partition(".")[0] not in overridden}
+    )
     changes = {key: given[key] for key in ("bonus", "bonus_until", "potential_based_bonus") if key in given}
     unknown = [key for key in changes if not hasattr(config.settings, key)]
     if unknown:

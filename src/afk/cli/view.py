@@ -9,6 +9,16 @@ from typing import Annotated
 
 import typer
 
+from afk.cli.options import (
+    BudgetOption,
+    LiesOption,
+    ModeOption,
+    PriceOption,
+    SilenceOption,
+    SourceOption,
+    read_asking,
+)
+
 
 def view(
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes any that is free.")] = 8010,
@@ -20,15 +30,21 @@ def view(
     host: Annotated[
         str, typer.Option(help="Where to listen; this machine alone can reach the default.")
     ] = "127.0.0.1",
+    source: SourceOption = "oracle",
+    price: PriceOption = None,
+    question_budget: BudgetOption = None,
+    lies: LiesOption = None,
+    silence: SilenceOption = None,
+    mode: ModeOption = "asking",
 ) -> None:
-    """Play any task and watch any agent in the browser."""
+    """Play any task and watch any agent in the browser, whoever is asked."""
     for name in ("starlette", "uvicorn"):
         if find_spec(name) is None:
             raise ValueError(f"{name} is missing; for the viewer: pip install 'afk-rl[view]'")
     from afk.view.library import Library
     from afk.view.server import LOOPBACK, serve
 
-    library = Library(runs, checkpoint)
+    library = Library(runs, checkpoint, read_asking(source, price, question_budget, lies, silence, mode))
     for name, reason in library.left_out().items():
         print(f"note: {name} is left out: {reason}", file=sys.stderr)
 

@@ -11,6 +11,7 @@ from afk.cli.options import (
     AnyTaskOption,
     BudgetOption,
     LiesOption,
+    ModeOption,
     OwnTaskOption,
     PriceOption,
     SeedOption,
@@ -32,6 +33,7 @@ def watch(
     question_budget: BudgetOption = None,
     lies: LiesOption = None,
     silence: SilenceOption = None,
+    mode: ModeOption = "asking",
 ) -> None:
     """Watch an agent think: what it sees, does, asks, hears and notes, step by step."""
     from afk.api import watch as play_episode
@@ -40,7 +42,7 @@ def watch(
 
     if gif is not None:
         check_gif(gif)
-    asking = read_asking(source, price, question_budget, lies, silence)
+    asking = read_asking(source, price, question_budget, lies, silence, mode)
     task = own_task(agent) if task is None else task
     trace = play_episode(agent, task, seed=seed, any_task=any_task, asking=asking)
     show_episode(make_console(), trace)

@@ -19,6 +19,7 @@ from afk.envs.qbabyai.world import cells
 from afk.envs.registry import shared_program, world_of
 from afk.episodes.trace import Head, Step, Trace
 from afk.language import Vocabulary
+from afk.learning.hints import begin_levels
 from afk.learning.rollout import (
     Actors,
     Play,
@@ -26,7 +27,6 @@ from afk.learning.rollout import (
     act,
     agent_inputs,
     decide,
-    open_levels,
     start_actors,
 )
 from afk.training.evaluate import draw_level, fresh_keys
@@ -150,7 +150,7 @@ def trace_episode(play: Play, agent: Agent, *, seed: int, level: int = 0) -> Tra
 @eqx.filter_jit
 def _start(play: Play, agent: Agent, pool: Pool[Any]) -> tuple[TrainingLevels, Actors]:
     """The one actor before its first step."""
-    levels = open_levels(play, pool)
+    levels = begin_levels(play, pool)
     return levels, start_actors(agent, levels, 1)
 
 

@@ -114,10 +114,10 @@ def _ask_all(
 ) -> list[_Row]:
     """What a source tells in one level."""
     scopes = np.asarray(table.scope)
-    true_rows = [np.flatnonzero(_answering(np.asarray(table.keys), key)) for key in wanted]
+    true_rows = [np.flatnonzero(answering(np.asarray(table.keys), key)) for key in wanted]
     rows: list[_Row] = []
     for key, answer in ask_everything(source, known, seed):
-        tokens = _encode(answer, known, vocabulary, np.shape(table.answers)[-1])
+        tokens = encode(answer, known, vocabulary, np.shape(table.answers)[-1])
         if tokens is not None:
             scope = max((int(scopes[row]) for row in answer.facts), default=EVERYWHERE)
             reveals = np.array([any(row in answer.facts for row in rows) for rows in true_rows])
@@ -125,14 +125,14 @@ def _ask_all(
     return rows
 
 
-def _answering(keys: np.ndarray, query: np.ndarray) -> np.ndarray:
+def answering(keys: np.ndarray, query: np.ndarray) -> np.ndarray:
     """Which of the (facts, 3) keys answer a good query, whose adjective may be `ANY`: (facts,) bool."""
     if (query == UNUSED).any():
         return np.zeros(len(keys), bool)
     return ((keys == query) | (keys == ANY) | (query == ANY)).all(-1)
 
 
-def _encode(answer: Answer, known: Facts, vocabulary: Vocabulary, length: int) -> np.ndarray | None:
+def encode(answer: Answer, known: Facts, vocabulary: Vocabulary, length: int) -> np.ndarray | None:
     """An answer as tokens: its own words if the vocabulary has them, otherwise the first fact it reveals."""
     sentences = [fact.answer for fact in known.rows if fact.row in answer.facts[:1]]
     for text in (answer.text, *sentences):

@@ -27,12 +27,14 @@ class Play:
         rules: how notes are taken.
         keeps_answer: whether an answer is in view until the next one; for one step otherwise. It matters to
             agents without a notebook.
+        begins_told: whether the answers to Q_t are in the notebook from the start.
     """
 
     env: Environment
     variant: Variant
     rules: NoteTaking
     keeps_answer: bool = False
+    begins_told: bool = False
 
 
 class TrainingLevels(eqx.Module):

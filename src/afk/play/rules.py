@@ -2,11 +2,11 @@
 
 from typing import Any
 
+from afk.envs.asking import MODES
 from afk.envs.core import Environment
 from afk.envs.registry import world_of
 from afk.play.macros import ALLOWED
 
-MODES = ("no-questions", "asking", "all-told")
 _MACROS = (
     f"Say one of: {ALLOWED}. Ways are found for you over what you have seen, shut doors opened on the way. "
     "`explore` goes on until more is in view. Of doors that look alike name the one `to roomN`. Where tiles "

@@ -28,6 +28,7 @@ class Archive:
         expert: what the expert did on each task, ``expert.json``, by task.
         games: statistics of the games of Q-TextWorld, ``textworld-games.json``, by task.
         pretrained: what the agents that come with the package did on each, ``pretrained.json``, by task.
+        pretrained_sources: what they did with other sources, ``pretrained-sources.json``, row by row.
         knowledge_agents: what agents with sources came to, ``knowledge-agents.json``, row by row.
         knowledge_experts: what who plans comes to there, ``knowledge-experts.json``, likewise.
         problems: files that cannot be used, and those that are not there; a line each.
@@ -39,6 +40,7 @@ class Archive:
     expert: dict[str, dict[str, Any]] = field(default_factory=dict)
     games: dict[str, dict[str, Any]] = field(default_factory=dict)
     pretrained: dict[str, dict[str, Any]] = field(default_factory=dict)
+    pretrained_sources: tuple[dict[str, Any], ...] = ()
     knowledge_agents: tuple[dict[str, Any], ...] = ()
     knowledge_experts: tuple[dict[str, Any], ...] = ()
     problems: tuple[str, ...] = ()
@@ -100,6 +102,7 @@ def read_archive(folder: Path) -> Archive:
         expert=attempt(_read_tasks, folder / "expert.json") or {},
         games=attempt(_read_tasks, folder / "textworld-games.json") or {},
         pretrained=attempt(_read_tasks, folder / "pretrained.json") or {},
+        pretrained_sources=attempt(_read_rows, folder / "pretrained-sources.json") or (),
         knowledge_agents=attempt(_read_rows, folder / "knowledge-agents.json") or (),
         knowledge_experts=attempt(_read_rows, folder / "knowledge-experts.json") or (),
         problems=tuple(problems),

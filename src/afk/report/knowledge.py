@@ -8,6 +8,7 @@ import numpy as np
 from afk.report.archive import Archive
 from afk.report.columns import published_row
 from afk.report.estimates import Estimate
+from afk.report.sources import sources
 from afk.report.tables import Cell, Column, Row, Table
 
 ASKS, GUESSES = "asks", "does not ask"  # experts, see `benchmarks/knowledge_experts.py`
@@ -98,8 +99,8 @@ def halved(prices: list[float], questions: list[float]) -> float | None:
 
 
 def knowledge(archive: Archive) -> list[Table]:
-    """When agents ask, what comes of each price, and whom they believe."""
-    return [_when_to_ask(archive), _prices(archive), _shares(archive), _rates(archive)]
+    """Who answers, when agents ask, what comes of each price, and whom they believe."""
+    return [sources(archive), _when_to_ask(archive), _prices(archive), _shares(archive), _rates(archive)]
 
 
 def _when_to_ask(archive: Archive) -> Table:

@@ -11,6 +11,7 @@ from afk.agents.build import find_network
 from afk.agents.note_rules import note_taking
 from afk.agents.notebook import Similarity
 from afk.agents.variants import find_variant
+from afk.envs.asking import PAPERS_ORACLE, Asking
 from afk.envs.core import Environment
 from afk.envs.registry import make_roomy
 from afk.learning.algorithm import algorithm_of
@@ -41,10 +42,11 @@ def play_in(play: Play, env: Environment[Any]) -> Play:
     return replace(play, env=env, rules=rules)
 
 
-def play_by_plan(task: str) -> Play:
+def play_by_plan(task: str, asking: Asking = PAPERS_ORACLE) -> Play:
     """A task as a person or a plan plays it, with a notebook like the published agent's."""
     config = preset("laptop", [task])
-    return make_play(make_roomy(task), config.agent, Similarity(config.n_gram, config.alpha), config.clauses)
+    env = asking.put_into(make_roomy(task))
+    return make_play(env, config.agent, Similarity(config.n_gram, config.alpha), config.clauses)
 
 
 def make_agent(config: Config, key: jax.Array) -> Agent:

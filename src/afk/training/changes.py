@@ -10,7 +10,7 @@ from typing import Any
 
 from afk.agents.base import Size
 from afk.learning.algorithm import find_algorithm
-from afk.training.config import Config, flatten
+from afk.training.config import Config, flatten, nest
 
 # What other libraries call some settings, for whoever types it.
 _ALIASES = {
@@ -44,20 +44,16 @@ def change(config: Config, changes: Mapping[str, Any]) -> Config:
         config: the run.
         changes: values by name, as in the file of a run: ``hint_fraction``, ``settings.bonus``.
     """
-    content = config.to_json()
-    numbers = {name for name, value in flatten(content).items() if isinstance(value, int | float)}
+    values = flatten(config.to_json())
+    numbers = {name for name, value in values.items() if isinstance(value, int | float)}
     for name, value in changes.items():
         if name not in numbers:
             raise ValueError(f"a run has no number {name!r}; {_suggest(name, numbers)}")
-        *path, key = name.split(".")
-        part = content
-        for step in path:
-            part = part[step]
-        kind = type(part[key])
+        kind = type(values[name])
         if isinstance(value, bool) != (kind is bool) or not isinstance(value, kind | int):
-            raise ValueError(f"{name} is like {json.dumps(part[key])}, not {json.dumps(value)}")
-        part[key] = kind(value)
-    return Config.from_json(content)
+            raise ValueError(f"{name} is like {json.dumps(values[name])}, not {json.dumps(value)}")
+        values[name] = kind(value)
+    return Config.from_json(nest(values))
 
 
 def _suggest(name: str, names: Collection[str]) -> str:
@@ -74,18 +70,17 @@ def merge(config: Config, content: Mapping[str, Any]) -> Config:
 
     Args:
         config: the run.
-        content: some of its values, those of ``size`` and ``settings`` in objects of their own; with another
-            algorithm, its own defaults are what settings begin with.
+        content: some of its values, those of ``size`` and ``settings`` in objects of their own or by names
+            such as ``settings.bonus``; with another algorithm, its own defaults are what settings begin with.
     """
-    base = config.to_json()
-    algorithm = content.get("settings", {}).get("algorithm", base["settings"]["algorithm"])
-    if algorithm != base["settings"]["algorithm"]:
-        base = replace(config, settings=find_algorithm(algorithm).settings()).to_json()
-    for name in flatten(content):
-        if name not in flatten(base):
-            raise ValueError(f"a run has no {name!r}; {_suggest(name, flatten(base))}")
-    parts = {part: base[part] | content.get(part, {}) for part in ("size", "settings")}
-    return Config.from_json(base | dict(content) | parts)
+    base, values = flatten(config.to_json()), flatten(content)
+    algorithm = values.get("settings.algorithm", base["settings.algorithm"])
+    if algorithm != base["settings.algorithm"]:
+        base = flatten(replace(config, settings=find_algorithm(algorithm).settings()).to_json())
+    for name in values:
+        if name not in base:
+            raise ValueError(f"a run has no {name!r}; {_suggest(name, base)}")
+    return Config.from_json(nest(base | values))
 
 
 def meanings(config: Config) -> dict[str, str]:

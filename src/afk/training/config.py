@@ -221,6 +221,18 @@ def flatten(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return found
 
 
+def nest(values: Mapping[str, Any]) -> dict[str, Any]:
+    """What `flatten` was given, from what it gave."""
+    content: dict[str, Any] = {}
+    for name, value in values.items():
+        *path, key = name.split(".")
+        part = content
+        for step in path:
+            part = part.setdefault(step, {})
+        part[key] = value
+    return content
+
+
 def identity_of(content: Mapping[str, Any]) -> str:
     """A hash of all that makes a run, as JSON, what it is; runs that differ in `LABELS` alone share it."""
     identifying = {

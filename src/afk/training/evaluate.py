@@ -17,7 +17,8 @@ from afk.envs.level_pool import Pool, draw_pool, pool_of
 from afk.envs.registry import shared_program, world_of
 from afk.knowledge.traits import DealingStats
 from afk.learning.devices import side_by_side
-from afk.learning.rollout import Actors, Play, act, open_levels, start_actors
+from afk.learning.hints import begin_levels
+from afk.learning.rollout import Actors, Play, act, start_actors
 
 CHUNK = 500  # episodes played at once
 _TOGETHER = 128  # levels drawn, at least
@@ -182,7 +183,7 @@ def _play_agents(play: Play, agents: Agent, pools: Pool[Any], keys: jax.Array) -
             sound &= jnp.isfinite(experience.value).all()
             return actors, _follow(ended, over, time_step), over | time_step.done, sound, key
 
-        levels = open_levels(play, pool)
+        levels = begin_levels(play, pool)
         actors = start_actors(agent, levels, pool.size)
         carry = (
             actors,

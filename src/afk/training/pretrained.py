@@ -1,6 +1,7 @@
 """Trained agents by name: of a run's folder, of a checkpoint, or one that comes with the package."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache
 from importlib.resources import as_file, files
 from importlib.resources.abc import Traversable
@@ -12,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from afk.agents.base import Agent
-from afk.envs.asking import PAPERS_ORACLE, Asking
+from afk.envs.asking import ALL_TOLD, AS_IT_ASKS, PAPERS_ORACLE, Asking
 from afk.envs.core import Environment
 from afk.envs.registry import find_task, make, make_roomy, task_named, world_of
 from afk.learning.rollout import Play
@@ -76,7 +77,10 @@ def own_task(name: str) -> str:
     """The one task that the agent of a run's folder, or of a checkpoint, was trained on."""
     path = Path(name)
     if name == PRETRAINED or name in POLICIES or not path.exists():
-        raise ValueError(f"say what {name} is to play: --task; `afk tasks` lists the tasks")
+        raise ValueError(
+            f"{name} is no run's folder and no checkpoint, which have a task of their own: "
+            f"say what {name} is to play: --task; `afk tasks` lists the tasks"
+        )
     config = read_config(path) if path.is_dir() else load_agent(path).config
     task, *others = dict.fromkeys(config.tasks)
     if others:
@@ -94,12 +98,21 @@ def check_trained_on(agent: TrainedAgent, tasks: tuple[str, ...], name: str) -> 
         )
 
 
-def play_on(agent: TrainedAgent, env: Environment[Any], *, name: str) -> Play:
-    """What an agent plays in an environment; a ValueError if it was trained with other actions."""
+def play_on(agent: TrainedAgent, env: Environment[Any], *, name: str, mode: str = AS_IT_ASKS) -> Play:
+    """What an agent plays in an environment; a ValueError if it was trained with other actions.
+
+    Args:
+        agent: who plays.
+        env: the environment, whose sources are silent where the mode wants it.
+        name: what the agent is called.
+        mode: one of `afk.envs.asking.MODES`.
+    """
     play = play_of(agent.config)
     if play.env.action_sizes != env.action_sizes:
         raise ValueError(f"{name} was trained with other actions than {env.name} has: it cannot play it")
-    return play_in(play, env)
+    if mode == ALL_TOLD and not play.variant.notebook:
+        raise ValueError(f"{name} has no notebook, in which all that is told would stand")
+    return replace(play_in(play, env), begins_told=mode == ALL_TOLD)
 
 
 def play_fresh(
@@ -126,8 +139,10 @@ def play_fresh(
     """
     check_episodes(episodes)
     labels: dict[str, Any] = {"agent": agent if isinstance(agent, str) else agent.config.agent}
-    labels |= {"task": task, "seed": seed}
+    labels |= {"task": task, "seed": seed} | ({} if asking.mode == AS_IT_ASKS else {"mode": asking.mode})
     if isinstance(agent, str) and agent in POLICIES:
+        if asking.mode == ALL_TOLD:
+            raise ValueError(f"{agent} has no notebook, in which all that is told would stand")
         return labels, play(asking.put_into(make(task)), POLICIES[agent], episodes=episodes, seed=seed)
     found = find_agent(agent, (task,), any_task=any_task) if isinstance(agent, str) else agent
     if not any_task:
@@ -135,7 +150,7 @@ def play_fresh(
     labels |= {"variant": found.config.agent, "trained_with_seed": found.seed}
     # In the world that it was trained in, for which there is a program already.
     env = asking.put_into(make_roomy(task).with_sources(found.config.sources))
-    there = play_on(found, env, name=str(labels["agent"]))
+    there = play_on(found, env, name=str(labels["agent"]), mode=asking.mode)
     return labels, play_agent(there, found.network, episodes=episodes, seed=seed)
 
 

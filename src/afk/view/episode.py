@@ -112,6 +112,7 @@ def _describe_head(source: Source, play: Play, instruction: str) -> dict[str, An
         "world": _FRAMES[env.world].kind,
         "instruction": instruction,
         "reads_notes": play.variant.notebook,
+        "points": play.variant.pointer,
         "n_gram": play.rules.similarity.n,
         "max_steps": env.max_steps,
         "words": _describe_words(env.vocabulary),

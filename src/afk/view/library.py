@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 
 import jax
 
+from afk.envs.asking import PAPERS_ORACLE, Asking
 from afk.envs.registry import Task, find_task, make_roomy, task_names, world_of
 from afk.episodes.interactive import trace_policy
 from afk.episodes.trace import Trace
@@ -66,13 +67,17 @@ class Kept(Generic[Value]):
 class Library:
     """Tasks, agents, and the episodes that were asked for last."""
 
-    def __init__(self, runs: Path | None = None, chosen: Path | None = None) -> None:
+    def __init__(
+        self, runs: Path | None = None, chosen: Path | None = None, asking: Asking = PAPERS_ORACLE
+    ) -> None:
         """Look agents up.
 
         Args:
             runs: a folder of runs, whose checkpoints are listed as they come and go.
             chosen: a run's folder or a checkpoint to open with.
+            asking: whom agents and people ask, and on what terms.
         """
+        self.asking = asking
         self._runs, self._chosen = runs, chosen
         self._episodes: Kept[tuple[Play, Trace]] = Kept(_KEPT_EPISODES)
         self._played = count(1)
@@ -93,6 +98,7 @@ class Library:
         tasks = [_describe_task(find_task(name)) for name in task_names()]
         gallery = [Source(task, PRETRAINED, 0, 0).describe() for task in list_pretrained()]
         known = {"tasks": tasks, "agents": agents, "levels": LEVELS, "gallery": gallery}
+        known |= {"asking": self.asking.title}
         return known | {"first": self.first().describe()}
 
     def first(self) -> Source:
@@ -130,10 +136,11 @@ class Library:
             give_back()
         where = {"seed": source.seed, "level": source.level}
         if source.agent in POLICIES:
-            play = play_by_plan(source.task)
+            play = play_by_plan(source.task, self.asking)
             return play, trace_policy(play, source.agent, **where)
         agent = self._find(source)
-        play = play_on(agent, make_roomy(source.task), name=source.agent)
+        env = self.asking.put_into(make_roomy(source.task).with_sources(agent.config.sources))
+        play = play_on(agent, env, name=source.agent, mode=self.asking.mode)
         return play, trace_episode(play, agent.network, **where)
 
     def _find(self, source: Source) -> TrainedAgent:
@@ -193,5 +200,5 @@ def _tasks_of(path: Path) -> list[str]:
 
 
 def _describe_task(task: Task) -> dict[str, Any]:
-    title = getattr(task, "title", "") or task.name.partition("/")[2].replace("-", " ").capitalize()
+    title = getattr(task, "title", "") or task.name.partition("/")[2].replace("-", " ").title()
     return {"name": task.name, "world": world_of(task).title, "title": title}

@@ -138,7 +138,7 @@ def make_app(
         sessions: where games are kept.
         hosts: the names that it may be called by; any if nothing.
     """
-    viewer = Viewer(library, sessions or Sessions())
+    viewer = Viewer(library, sessions or Sessions(asking=library.asking))
 
     @asynccontextmanager
     async def warm_up(app: Starlette) -> AsyncIterator[None]:

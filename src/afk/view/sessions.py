@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
+from afk.envs.asking import PAPERS_ORACLE, Asking
 from afk.episodes.interactive import InteractiveEpisode
 from afk.episodes.trace import Trace
 from afk.training.build import play_by_plan
@@ -51,7 +52,8 @@ class Sessions:
     Nothing is lost with it: the page knows all that was said, and begins anew with that.
     """
 
-    def __init__(self, most: int = MOST_SESSIONS) -> None:
+    def __init__(self, most: int = MOST_SESSIONS, asking: Asking = PAPERS_ORACLE) -> None:
+        self._asking = asking
         self._most, self._lock = most, Lock()
         self._sessions: dict[str, Session] = {}
 
@@ -60,7 +62,8 @@ class Sessions:
 
     def start(self, source: Source, lines: Sequence[str] = ()) -> tuple[str, Session]:
         """Begin an episode and carry some lines out; returns a name that nobody can guess as well."""
-        game = InteractiveEpisode(play_by_plan(source.task), seed=source.seed, level=source.level)
+        play = play_by_plan(source.task, self._asking)
+        game = InteractiveEpisode(play, seed=source.seed, level=source.level)
         for line in lines:
             game.say(_check_line(line))
         name, session = secrets.token_urlsafe(16), Session(source, game)

@@ -14,8 +14,16 @@ from afk.envs.qbabyai.world import cells, dynamics
 from afk.envs.qbabyai.world.asking import retell, sign
 from afk.envs.qbabyai.world.state import MAX_GOOD_QUERIES, Observation, State
 from afk.envs.qbabyai.world.view import look
-from afk.envs.qbabyai.world.words import MISSION_LENGTH, SILENCE, SOURCE_NAMES, VOCABULARY
+from afk.envs.qbabyai.world.words import (
+    MISSION_LENGTH,
+    REFUSAL,
+    SILENCE,
+    SOURCE_NAMES,
+    UNKNOWN,
+    VOCABULARY,
+)
 from afk.knowledge.facts import UNUSED
+from afk.knowledge.live import Live
 from afk.knowledge.source import KnowledgeSource
 from afk.knowledge.traits import SourceSpec, draw_dealings, stats_of, terms_of
 
@@ -30,9 +38,11 @@ class GridWorld(Environment[State]):
     Attributes:
         tasks: what its levels are drawn from.
         source: whom they are told by; the oracle if None. It is no part of a compiled program.
+        live: who is asked while episodes are played; nobody if None.
     """
 
     source: KnowledgeSource | None = None
+    live: Live | None = None
     vocabulary = VOCABULARY
     world = "qbabyai"
     sentence_length = MISSION_LENGTH
@@ -50,10 +60,11 @@ class GridWorld(Environment[State]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GridWorld) or type(self) is not type(other):
             return False
-        return self._identity == other._identity and self.sources == other.sources
+        same = self._identity == other._identity and self.sources == other.sources
+        return same and self.live is other.live
 
     def __hash__(self) -> int:
-        return hash((self._identity, self.sources))
+        return hash((self._identity, self.sources, self.live))
 
     def with_sources(self, sources: Sequence[SourceSpec]) -> "GridWorld":
         """The same world with other sources; the switch then chooses among acting and each of them."""
@@ -67,9 +78,15 @@ class GridWorld(Environment[State]):
         return other
 
     def told_by(self, source: KnowledgeSource) -> "GridWorld":
-        """The same world; what a source tells of levels that are drawn in bulk takes the oracle's place."""
+        """The same world; what a source tells of levels that are drawn in bulk takes the oracle's place.
+
+        One that cannot be asked everything beforehand is asked while episodes are played.
+        """
         other = copy(self)
-        other.source = source
+        if source.is_deterministic:
+            other.source = source
+        else:
+            other.live = Live(source, VOCABULARY, *map(VOCABULARY.decode, (UNKNOWN, REFUSAL)))
         return other
 
     def draw_many(self, key: jax.Array, size: int) -> State:
@@ -89,7 +106,7 @@ class GridWorld(Environment[State]):
 
     def step(self, state: State, action: jax.Array) -> tuple[State, TimeStep]:
         """Act or ask; see `afk.envs.qbabyai.world.dynamics.step`."""
-        state, outcome = dynamics.step(state, action, self.sources)
+        state, outcome = dynamics.step(state, action, self.sources, self.live)
         return state, TimeStep(
             observation=Observation(look(state), state.level.mission, outcome.response, self._terms(state)),
             reward=outcome.reward,

@@ -9,7 +9,7 @@ import numpy as np
 
 from afk.envs.core import Environment
 from afk.envs.qbabyai import curriculum, solver
-from afk.envs.qbabyai.environment import QBabyAI
+from afk.envs.qbabyai.environment import GridWorld, QBabyAI
 from afk.envs.qbabyai.levels.tasks import Task, paper_tasks
 from afk.envs.qbabyai.multitask import MultiTaskGrid
 from afk.envs.qbabyai.released.tasks import released_tasks
@@ -78,6 +78,14 @@ def _describe(task: Task) -> dict[str, Any]:
     }
 
 
+def _shared(env: Environment[Any]) -> GridWorld:
+    """A level is data, so one program plays all tasks; who is asked on the host is part of it."""
+    assert isinstance(env, GridWorld)
+    other = QBabyAI(paper_tasks()[0]).with_sources(env.sources)
+    other.live = env.live
+    return other
+
+
 QBABYAI = World(
     name="qbabyai",
     title="Q-BabyAI",
@@ -88,8 +96,7 @@ QBABYAI = World(
     make=QBabyAI,
     mix=_mix,
     beside=lambda task: paper_tasks(),
-    # A level is data, so one program plays all tasks.
-    shared=lambda env: QBabyAI(paper_tasks()[0]).with_sources(env.sources),
+    shared=_shared,
     plan=_plan,
     curriculum=Curriculum(
         random_start=curriculum.random_start,

@@ -13,7 +13,13 @@ export function listGallery(gallery, tasks, open) {
 }
 
 export function setUpDialogs() {
-  for (const name of ["gallery", "help"]) find(`${name}-open`).onclick = () => find(name).showModal();
+  for (const name of ["gallery", "help"]) find(`${name}-open`).onclick = () => show(name);
+}
+
+// From its first line on: the button that takes the keys may be below what a phone shows.
+function show(name) {
+  find(name).showModal();
+  find(name).scrollTop = 0;
 }
 
 // Whether a key belongs to a dialog that is open, or opens one.
@@ -22,6 +28,6 @@ export function takesKey(event, isLive) {
   const name = { "?": "help", g: isLive ? "gallery" : undefined }[event.key];
   if (!name) return false;
   event.preventDefault();
-  find(name).showModal();
+  show(name);
   return true;
 }

@@ -302,6 +302,7 @@ async function openLive() {
   about = await wait("Looking around.", api.about);
   if (!about) return;
   listTasks();
+  find("asking").textContent = about.asking && `asked: ${about.asking}`;
   listGallery(about.gallery, about.tasks, open);
   await open(link.read(location.hash) ?? { mode: "watch", ...about.first });
 }

@@ -61,6 +61,8 @@ export function showMind(episode, index, seek) {
   const isWeighed = weighs(episode);
   find("switch").hidden = find("charts").hidden = !isWeighed;
   find("mind").classList.toggle("small", !isWeighed);
+  const how = step?.asks && episode.points ? "it points at words of A0" : "likelier is longer";
+  find("chose-hint").textContent = `${how}, blue was taken`;
   showSwitch(step);
   const heads = find("heads");
   heads.className = "heads";

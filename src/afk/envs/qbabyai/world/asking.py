@@ -21,10 +21,11 @@ from afk.envs.qbabyai.world.words import (
     VOCABULARY,
 )
 from afk.knowledge.facts import FactTable, ask, available, host_facts, matches
+from afk.knowledge.live import Live
 from afk.knowledge.reply import NOTHING, Reply
 from afk.knowledge.source import Facts, KnowledgeSource
 from afk.knowledge.tabulate import level_seeds, tabulate
-from afk.knowledge.traits import Dealings, SourceSpec, answer_key, pick, settle, traits_of
+from afk.knowledge.traits import Dealings, SourceSpec, answer_key, pick, settle, temper, traits_of
 from afk.language import PAD
 
 
@@ -48,12 +49,27 @@ def retell(source: KnowledgeSource, states: State, seed: int) -> State:
     return replace(states, facts=tabulate(source, facts, wanted, seeds, VOCABULARY))
 
 
-def ask_oracle(state: State, query: jax.Array, is_query: jax.Array) -> tuple[State, jax.Array]:
-    """Put a query to the oracle, if there is one; returns the response, too."""
-    reply = ask(available(state.facts, is_at_lock(state)), query, unknown=jnp.asarray(UNKNOWN))
-    asked = state.asked | (_revealed(state, query, reply) & is_query)
+def ask_oracle(
+    state: State, query: jax.Array, is_query: jax.Array, live: Live | None = None
+) -> tuple[State, jax.Array]:
+    """Put a query to the oracle, or to who is asked on the host, if there is one; returns the response."""
+    here = available(state.facts, is_at_lock(state))
+    if live is None:
+        reply = ask(here, query, unknown=jnp.asarray(UNKNOWN))
+        revealed = _revealed(state, query, reply)
+    else:
+        reply, revealed = _ask_live(live, state, here, query, is_query)
+    asked = state.asked | (revealed & is_query)
     state = replace(state, asked=asked, queries=state.queries + is_query)
     return state, jnp.where(is_query, reply.tokens, SILENCE)
+
+
+def _ask_live(
+    live: Live, state: State, here: FactTable, query: jax.Array, is_query: jax.Array
+) -> tuple[Reply, jax.Array]:
+    """The reply of who is asked on the host, and which wanted facts it reveals: (8,) bool."""
+    about = {"wanted": state.level.good_queries, "mission": state.level.mission}
+    return live.ask(here, query, is_query, number=state.queries, **about)
 
 
 def _revealed(state: State, query: jax.Array, reply: Reply) -> jax.Array:
@@ -70,24 +86,30 @@ def _revealed(state: State, query: jax.Array, reply: Reply) -> jax.Array:
 
 
 def ask_source(
-    state: State, query: jax.Array, is_query: jax.Array, source: jax.Array, specs: Sequence[SourceSpec]
+    state: State,
+    query: jax.Array,
+    is_query: jax.Array,
+    source: jax.Array,
+    specs: Sequence[SourceSpec],
+    live: Live | None = None,
 ) -> tuple[State, jax.Array, jax.Array]:
     """Put a query to the source of a () number, if there is one; returns response and cost, too."""
     dealings = state.dealings
     assert dealings is not None
     is_stale = pick(np.array([spec.is_stale for spec in specs]), source)
-    reply = ask(
-        available(_believed(state.facts, dealings, is_stale), is_at_lock(state)),
-        query,
-        traits_of(specs, dealings, source),
-        answer_key(specs, dealings, source, query, state.queries),
-        unknown=jnp.asarray(UNKNOWN),
-        refusal=jnp.asarray(REFUSAL),
-        falsify=partial(falsify, state),
-    )
+    here = available(_believed(state.facts, dealings, is_stale), is_at_lock(state))
+    traits = traits_of(specs, dealings, source)
+    key = answer_key(specs, dealings, source, query, state.queries)
+    terms = {"refusal": jnp.asarray(REFUSAL), "falsify": partial(falsify, state)}
+    if live is None:
+        reply = ask(here, query, traits, key, unknown=jnp.asarray(UNKNOWN), **terms)
+        revealed = _revealed(state, query, reply)
+    else:
+        truth, revealed = _ask_live(live, state, here, query, is_query)
+        reply = temper(truth, traits, key, **terms)
     if dealings.first_facts is not None:
         reply = _if_true(reply, state.facts)
-    asked = state.asked | (_revealed(state, query, reply) & is_query)
+    asked = state.asked | (revealed & (reply.fact != NOTHING) & is_query)
     dealings, cost = settle(
         dealings,
         reply,

@@ -17,6 +17,7 @@ from afk.envs.qbabyai.world.goals import GOALS, Situation
 from afk.envs.qbabyai.world.state import State, room_of
 from afk.envs.qbabyai.world.words import COLOUR_ADJECTIVES, ROOM_TOKENS, VOCABULARY, WHERE
 from afk.knowledge.facts import EVERYWHERE, NEVER, FactTable
+from afk.knowledge.live import Live
 from afk.knowledge.traits import SourceSpec
 
 ROOM_WORD = 3  # where "COLOUR KIND in roomK" names the room
@@ -45,7 +46,9 @@ class Outcome(NamedTuple):
     cost: jax.Array | None = None
 
 
-def step(state: State, action: jax.Array, sources: Sequence[SourceSpec] = ()) -> tuple[State, Outcome]:
+def step(
+    state: State, action: jax.Array, sources: Sequence[SourceSpec] = (), live: Live | None = None
+) -> tuple[State, Outcome]:
     """Act or ask.
 
     Args:
@@ -54,14 +57,15 @@ def step(state: State, action: jax.Array, sources: Sequence[SourceSpec] = ()) ->
             switch is 0, the query when it is more: 1 for the first source, and so on. A query leaves the
             world as it is and takes a step.
         sources: what can be asked; the paper's oracle if none are given.
+        live: who is asked on the host in the oracle's place; nobody if None.
     """
     is_query, query = action[0] >= cells.ASK, action[2:]
     cost = None
     if sources:
         source = jnp.maximum(action[0] - cells.ASK, 0)
-        asked, response, cost = ask_source(state, query, is_query, source, sources)
+        asked, response, cost = ask_source(state, query, is_query, source, sources, live)
     else:
-        asked, response = ask_oracle(state, query, is_query)
+        asked, response = ask_oracle(state, query, is_query, live)
     acted, opened_box = _act(asked, jnp.where(is_query, cells.DONE, action[1]))
     after, outcome = _judge(state, acted, opened_box, response)
     return after, outcome._replace(cost=cost)

@@ -1,0 +1,130 @@
+"""A source that is asked while agents play: one call to the host a step, for all episodes of a batch.
+
+For sources that may answer otherwise each time, such as people and language models, which cannot be asked
+everything beforehand (see `afk.knowledge.tabulate`). On the host there is numpy only, and nothing is raised,
+since that would end the program on the device: a question that cannot be put is refused, and it is said once
+why.
+"""
+
+import sys
+import zlib
+from collections import OrderedDict
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from afk.knowledge.facts import UNUSED, FactTable, host_facts
+from afk.knowledge.reply import Reply
+from afk.knowledge.source import KINDS, REFUSED, UNKNOWN, Answer, Facts, KnowledgeSource, Session
+from afk.knowledge.tabulate import answering, encode
+from afk.language import Vocabulary
+
+_MOST = 4096  # sessions that are kept open; the one that was asked least recently goes first
+
+
+@dataclass
+class _Open:
+    """A session, and what it was asked last: a program may ask the same twice at the same step."""
+
+    session: Session
+    last: tuple[int, str] = (-1, "")
+    answer: Answer | None = None
+
+
+class Live:
+    """Sessions with one source, which begin with an episode's first question.
+
+    It is asked in the words of a query, and told what is true at that step.
+    """
+
+    def __init__(self, source: KnowledgeSource, vocabulary: Vocabulary, unknown: str, refusal: str) -> None:
+        self._source, self._vocabulary = source, vocabulary
+        self._unknown, self._refusal = unknown, refusal
+        self._sessions: OrderedDict[bytes, _Open] = OrderedDict()
+        self._has_failed = False
+
+    def ask(
+        self,
+        facts: FactTable,
+        query: jax.Array,
+        is_query: jax.Array,
+        *,
+        number: jax.Array,
+        wanted: jax.Array,
+        mission: jax.Array,
+    ) -> tuple[Reply, jax.Array]:
+        """Put a query, if there is one.
+
+        Args:
+            facts: what can be had now.
+            query: (3,) int, ``<func, adj, noun>``.
+            is_query: () bool; the source is left alone otherwise.
+            number: () int32, how many were asked before.
+            wanted: (wanted facts, 3) keys of the good queries.
+            mission: (words,) tokens, by which episodes are told apart, too.
+
+        Returns:
+            The reply, and which wanted facts it reveals: (wanted facts,) bool.
+        """
+        shapes = (
+            jax.ShapeDtypeStruct(facts.answers.shape[-1:], jnp.uint8),
+            jax.ShapeDtypeStruct((), jnp.int8),
+            jax.ShapeDtypeStruct((), jnp.int32),
+            jax.ShapeDtypeStruct(wanted.shape[:1], jnp.bool_),
+        )
+        tokens, kind, fact, reveals = jax.pure_callback(
+            self._ask_all,
+            shapes,
+            *(facts.keys, facts.answers, query, is_query, number, wanted, mission),
+            vmap_method="broadcast_all",
+        )
+        return Reply(tokens, kind, fact), reveals
+
+    def _ask_all(self, *batch: jax.Array) -> tuple[np.ndarray, ...]:
+        """The questions of a batch with any leading axes, on the host."""
+        keys, answers, query, is_query, number, wanted, mission = map(np.asarray, batch)
+        axes = is_query.shape
+        tokens = np.zeros((*axes, answers.shape[-1]), np.uint8)
+        kinds, facts = np.full(axes, UNKNOWN, np.int8), np.full(axes, -1, np.int32)
+        reveals = np.zeros((*axes, wanted.shape[-2]), bool)
+        for at in map(tuple, np.argwhere(is_query)):
+            known = host_facts(
+                FactTable(keys[at], answers[at], np.zeros(0)),  # pyright: ignore[reportArgumentType]
+                self._vocabulary,
+                unknown=self._unknown,
+                refusal=self._refusal,
+            )
+            which = str(at).encode() + wanted[at].tobytes() + mission[at].tobytes()
+            answer = self._put(known, query[at], int(number[at]), which)
+            said = encode(answer, known, self._vocabulary, answers.shape[-1])
+            tokens[at] = self._vocabulary.encode(self._unknown, answers.shape[-1]) if said is None else said
+            kinds[at] = KINDS.index(answer.kind)
+            facts[at] = answer.facts[0] if answer.facts else -1
+            told = set(answer.facts)
+            reveals[at] = [
+                (key != UNUSED).all() and not told.isdisjoint(np.flatnonzero(answering(keys[at], key)))
+                for key in wanted[at]
+            ]
+        return tokens, kinds, facts, reveals
+
+    def _put(self, known: Facts, query: np.ndarray, number: int, which: bytes) -> Answer:
+        """One question to the session of an episode; refused if it cannot be put."""
+        classes = known.functions, known.adjectives, known.nouns
+        question = " ".join(words[index] for words, index in zip(classes, query, strict=True))
+        try:
+            opened = self._sessions.get(which) or _Open(self._source.open(known, zlib.crc32(which)))
+            self._sessions[which] = opened
+            self._sessions.move_to_end(which)
+            if len(self._sessions) > _MOST:
+                self._sessions.popitem(last=False)[1].session.close()
+            if opened.answer is None or opened.last != (number, question):
+                opened.session.follow(known)
+                opened.last, opened.answer = (number, question), opened.session.ask([question])[0]
+            return opened.answer
+        except Exception as error:  # whatever a source of somebody else's raises
+            if not self._has_failed:
+                print(f"note: {self._source.name} refuses: {error}", file=sys.stderr, flush=True)
+            self._has_failed = True
+            return Answer(self._refusal, KINDS[REFUSED])

@@ -1,0 +1,110 @@
+"""Sources that are asked while agents play: they say what is true then, and never end a program."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import afk
+from afk.envs.asking import Asking
+from afk.envs.qbabyai.text import read_action
+from afk.envs.registry import make
+from afk.knowledge.catalogue import SOURCES, register_source
+from afk.knowledge.oracle import Oracle
+from afk.knowledge.source import Answer, Facts, KnowledgeSource, Session
+from afk.knowledge.traits import SourceSpec
+
+
+@dataclass(frozen=True)
+class Moody(KnowledgeSource):
+    """The oracle, but nobody promises that it says the same again; it writes down what it was asked."""
+
+    name: str = "moody"
+    is_deterministic: bool = False
+    asked: list[str] = field(default_factory=list, hash=False)
+    opened: list[int] = field(default_factory=list, hash=False)
+    is_down: bool = False
+
+    def open(self, facts: Facts, seed: int) -> Session:
+        self.opened.append(seed)
+        return _MoodySession(self, Oracle().open(facts, seed))
+
+
+class _MoodySession(Session):
+    def __init__(self, source: Moody, oracle: Session) -> None:
+        self._source, self._oracle = source, oracle
+
+    def follow(self, facts: Facts) -> None:
+        self._oracle.follow(facts)
+
+    def ask(self, questions: Sequence[str]) -> list[Answer]:
+        if self._source.is_down:
+            raise OSError("nobody is there")
+        self._source.asked.extend(questions)
+        return self._oracle.ask(questions)
+
+
+@pytest.fixture
+def moody(monkeypatch: pytest.MonkeyPatch) -> Moody:
+    source = Moody()
+    monkeypatch.setattr("afk.knowledge.catalogue.SOURCES", dict(SOURCES))
+    register_source("moody", lambda: source, "the oracle by another name")
+    return source
+
+
+def play(env: Any, *lines: str) -> list[tuple[str, Any]]:
+    """The responses to some lines, and the statistics after each."""
+    state, _ = jax.jit(env.reset)(jax.random.key(1))
+    step, said = jax.jit(env.step), []
+    for line in lines:
+        state, time_step = step(state, read_action(line))
+        said.append((env.vocabulary.decode(time_step.observation.response), jax.device_get(time_step.stats)))
+    return said
+
+
+def test_a_live_source_is_asked_step_by_step(moody: Moody) -> None:
+    lines = ("what mary toy", "turn left", "where red ball", "what mary toy")
+    env = make("qbabyai/object-in-box")
+    told, usual = play(env.told_by(moody), *lines), play(env, *lines)
+    assert [text for text, _ in told] == [text for text, _ in usual]
+    assert [stats.good for _, stats in told] == [stats.good for _, stats in usual]
+    assert moody.asked == ["what mary toy", "where red ball", "what mary toy"]
+    assert len(moody.opened) == 1
+
+
+def test_agents_play_with_a_live_source_as_with_the_oracle(moody: Moody) -> None:
+    usual = afk.evaluate("pretrained", "S", episodes=8)
+    live = afk.evaluate("pretrained", "S", episodes=8, asking=Asking("moody"))
+    assert {name: live[name] for name in ("success", "queries", "f1")} == {
+        name: usual[name] for name in ("success", "queries", "f1")
+    }
+    # Who is done plays on until all are done.
+    assert len(moody.opened) >= 8 and len(moody.asked) >= 8 * usual["queries"]
+
+
+def test_watching_puts_each_question_once(moody: Moody) -> None:
+    trace = afk.watch("pretrained", "C", asking=Asking("moody"))
+    assert trace.steps[-1].success and moody.asked == [
+        "what mary toy",
+        "where blue ball",
+        "what jack suitcase",
+    ]
+
+
+def test_a_live_source_has_a_price_like_any_other(moody: Moody) -> None:
+    priced = Asking("moody", (SourceSpec(price=(0.5, 0.5), budget=1),))
+    played = afk.evaluate("pretrained", "S", episodes=8, asking=priced)
+    assert played["cost"] == pytest.approx(0.5) and len(moody.asked) >= 8
+
+
+def test_what_goes_wrong_on_the_host_is_a_refusal_and_said_once(
+    moody: Moody, capfd: pytest.CaptureFixture[str]
+) -> None:
+    down = Moody(is_down=True)
+    said = play(make("qbabyai/object-in-box").told_by(down), "what mary toy", "what jack toy")
+    assert [text for text, _ in said] == [said[0][0]] * 2 and said[1][1].queries == 2 and not said[1][1].good
+    assert capfd.readouterr().err.splitlines() == ["note: moody refuses: nobody is there"]
+    assert jnp.isfinite(said[1][1].steps)
