@@ -111,8 +111,8 @@ class Dealings(eqx.Module):
         refusals: () int32, questions that were refused.
         lies: () int32, false answers that were heard.
         first_question: () int32, the step of the first question, from 1 on; 0 if there was none.
-        beliefs: (wanted facts,) int8, `MISLED` where a false answer was heard, and `ACTED_ON` where the agent
-            acted on one: it went on to act without having heard the truth.
+        beliefs: int8 for each wanted fact, `MISLED` where a false answer was heard, and `ACTED_ON` where the
+            agent acted on one: it went on to act without having heard the truth.
         first_facts: what was true at the start; None if no source is stale.
     """
 
@@ -255,8 +255,8 @@ def settle(
         reply: what the source said, if there was a question.
         asked: () bool, whether there was.
         source: () int32, to whom.
-        about: (wanted facts,) bool, which wanted facts it asked for.
-        heard: (wanted facts,) bool, which the truth was heard about.
+        about: bool for each wanted fact, which of them it asked for.
+        heard: likewise, which the truth was heard about.
         step: () int32, the step, from 1 on.
 
     Returns:

@@ -12,7 +12,7 @@ from afk.envs.qtextworld.world.rumours import falsify
 from afk.envs.qtextworld.world.state import State, Written, contents_of, wanted_facts, with_contents
 from afk.envs.qtextworld.world.text import Book
 from afk.knowledge.facts import UNUSED
-from afk.knowledge.kitchen import Index
+from afk.knowledge.kitchen import Index, Kitchen
 from afk.knowledge.reply import NOTHING, Reply
 from afk.knowledge.source import KnowledgeSource
 from afk.knowledge.tabulate import ask_everything, level_seeds
@@ -28,7 +28,7 @@ def retell(source: KnowledgeSource, states: State, seed: int) -> State:
     The source is asked everything now. What it tells of a thing stays as it is when the thing is moved or
     prepared, and is no longer true then: it has written down how things were.
     """
-    kitchens = jax.device_get(jax.jit(jax.vmap(oracle.known))(states))
+    kitchens = jax.device_get(_known_at_first(states))
     rows = []
     for level, level_seed in enumerate(level_seeds(seed, len(states.step))):
         known = oracle.say_facts(jax.tree.map(lambda leaf, level=level: leaf[level], kitchens))
@@ -39,6 +39,13 @@ def retell(source: KnowledgeSource, states: State, seed: int) -> State:
     table = np.array([[*each, *[blank] * (most - len(each))] for each in rows], np.int16)
     index = Index(jnp.asarray(table[..., :3].astype(np.int8)), jnp.asarray(table[..., 3]))
     return replace(states, written=Written(contents_of(states), index))
+
+
+@jax.jit
+@jax.vmap
+def _known_at_first(states: State) -> Kitchen:
+    """What the oracle knows of games, with a leading axis."""
+    return oracle.known(states)
 
 
 def ask(
