@@ -1,6 +1,7 @@
 """Serve the small model, and play it with `afk eval openai:small` on every task in every mode.
 
-What each evaluation leaves is under ``--out``; the results are gathered in ``--record`` as they come.
+What each evaluation leaves is under ``--out``; the results are gathered in ``--record`` as they come, with how
+the model was trained. The same command goes on where it was stopped.
 """
 
 import argparse
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from afk.envs.registry import WORLDS
-from afk.files import write_json
+from afk.files import read_object, write_json
 from afk.play.rules import MODES
 
 HERE = Path(__file__).parent
@@ -66,6 +67,8 @@ def main() -> int:
     tasks = options.tasks or [task.name for world in WORLDS.values() for task in world.paper_tasks()]
     addresses = [f"http://127.0.0.1:{FIRST_PORT + number}/v1" for number in range(options.servers)]
     jobs = [(task, mode) for mode in options.modes for task in tasks]
+    learned = options.model / "training.json"
+    training = read_object(learned) if learned.exists() else {}
     results, failed = [], 0
     with ExitStack() as stack:
         for number in range(options.servers):
@@ -88,7 +91,7 @@ def main() -> int:
                 continue
             results.append(result)
             results.sort(key=lambda each: (each["task"], each["mode"]))
-            write_json(options.record, {"results": results})
+            write_json(options.record, {"training": training, "results": results})
             print(f"{result['task']}, {result['mode']}: {result['success']:.1%}", flush=True)
     return int(failed > 0)
 
