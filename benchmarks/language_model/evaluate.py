@@ -1,7 +1,7 @@
 """Serve the small model, and play it with `afk eval openai:small` on every task in every mode.
 
-What each evaluation leaves is under ``--out``; the results are gathered in ``--record`` as they come, with how
-the model was trained. The same command goes on where it was stopped.
+What each evaluation leaves is under ``--out``; the results are gathered in ``--record`` as they come, with
+how the model was trained. The same command goes on where it was stopped.
 """
 
 import argparse
