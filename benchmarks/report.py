@@ -5,7 +5,9 @@ from pathlib import Path
 
 from afk.bench.environments import times_peer
 from afk.bench.suite import PUBLISHED
-from afk.report.archive import read_archive
+from afk.report.archive import Archive, read_archive
+from afk.report.columns import Contender, final_values, find_run
+from afk.report.estimates import over_seeds
 from afk.report.items import ITEMS
 from afk.report.render import to_markdown
 
@@ -25,7 +27,7 @@ def main() -> None:
     """Print each table as Markdown."""
     archive = read_archive(RESULTS)
     tables = [table for name in README_ITEMS for table in ITEMS[name](archive) if not table.is_empty]
-    print(*map(to_markdown, tables), _speeds(), _worlds(), sep="\n\n")
+    print(*map(to_markdown, tables), _speeds(), _worlds(), peers(archive), sep="\n\n")
 
 
 def _speeds() -> str:
@@ -90,6 +92,31 @@ def _comparisons() -> dict[str, tuple[str, int]]:
         )
         found[task] = f"{states:,} states with TextWorld", differences
     return found
+
+
+def peers(archive: Archive) -> str:
+    """Success in percent of Stable-Baselines3's PPO, which cannot ask, beside agents of ours, with steps."""
+    lines = [
+        "| task | untrained | Stable-Baselines3's PPO | ours without asking (`no-query`) | ours (`afk`) |",
+        "|---|---|---|---|---|",
+    ]
+    for task, trained in _read("sb3.json").items():
+        first, last = trained["evaluations"][0], trained["evaluations"][-1]
+        cells = [f"{100 * first['success']:.1f}", f"{100 * last['success']:.1f}, {_millions(last['steps'])}"]
+        for agent in ("no-query", "afk"):
+            if run := find_run(archive, Contender(agent, "fast"), [task]):
+                ours = over_seeds([100 * value for value in final_values(run, task, "success")])
+                cells.append(
+                    f"{ours.mean:.1f} ± {ours.std:.1f}, {_millions(run.seeds[0].curve['steps'][-1])}"
+                )
+            else:
+                cells.append("missing")
+        lines.append(f"| `{task}` | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _millions(steps: float) -> str:
+    return f"{steps / 1e6:.1f}M steps"
 
 
 def _read(name: str) -> dict:

@@ -1,8 +1,8 @@
 """PPO of Stable-Baselines3, as it is, on a batch of Q-BabyAI that is stepped on the device, without asking.
 
-Stable-Baselines3 is no dependency of this project; pip install -r examples/sb3_requirements.txt installs it.
-Its `MultiInputPolicy` takes our observations unmodified where they are without texts, and has no memory: an
-answer would be gone after one step, so this agent only acts. Where one has to ask, it has to guess.
+Stable-Baselines3 is no dependency of this project; pip install . -r examples/sb3_requirements.txt installs
+both. Its `MultiInputPolicy` takes our observations unmodified where they are without texts, and has no
+memory: an answer would be gone after one step, so this agent only acts. Where one has to ask, it guesses.
 
 python examples/sb3_ppo.py --task danger --steps 2000000
 """

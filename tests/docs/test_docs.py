@@ -7,6 +7,7 @@ what blocks print into the pages.
 import io
 import pkgutil
 import re
+import runpy
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,13 @@ def test_the_readme_says_what_the_records_say_in_400_words() -> None:
     assert len(re.findall(r"\w[\w'-]*", re.sub(r"\]\([^)]*\)", "", prose))) <= 420
     picture = ROOT / "docs" / "pictures" / "asks.gif"
     assert str(picture.relative_to(ROOT)) in page and picture.stat().st_size < 2**20
+
+
+def test_the_page_on_gymnasium_says_how_far_another_library_gets() -> None:
+    report = runpy.run_path(str(ROOT / "benchmarks" / "report.py"))
+    table = report["peers"](read_archive(ROOT / "results"))
+    assert table in (ROOT / "docs" / "gymnasium.md").read_text()
+    assert table.count("\n") == 1 + 2 and "missing" not in table
 
 
 if __name__ == "__main__":
