@@ -61,7 +61,7 @@ def sweep(
     # This process trains nothing: the accelerators of its machine are left to the workers.
     jax.config.update("jax_platforms", "cpu")
     resources = Resources(cpus, gpus, devices, retries)
-    check_ray()
+    check_ray(ray)
     settings = ("fast" if gpus else "laptop") if preset is None else preset
     if study.endswith(".json"):
         options = {"budget": budget, "agent": agent, "task": task, "seed": seed}
@@ -72,7 +72,6 @@ def sweep(
         steps = None if budget is None else count_steps("--budget", budget)
         plan = plan_items([study], preset=settings, agents=agent, tasks=task, seeds=seed, steps=steps)
     where, console = {"runs": folder.resolve(), "records": (results / RUNS).resolve()}, Console(stderr=True)
-    console.print(overview(plan, **where))
     try:
         failures = do_sweep(
             plan, **where, address=ray, resources=resources, levels=FRESH_LEVELS, console=console

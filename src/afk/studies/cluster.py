@@ -42,10 +42,12 @@ class Resources:
             raise ValueError("a run takes something of a machine: --cpus or --gpus is above 0")
 
 
-def check_ray() -> None:
-    """A ValueError if Ray is not installed."""
+def check_ray(address: str) -> None:
+    """A ValueError if Ray is not installed, or if nobody answers at an address."""
     if find_spec("ray") is None:
         raise ValueError("a sweep takes Ray: pip install 'afk-rl[sweep]'")
+    if address != LOCAL:
+        check_address(address)
 
 
 @contextmanager
@@ -60,14 +62,12 @@ def connect(address: str, resources: Resources, console: Console) -> Iterator[An
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported to anybody
     if address == LOCAL:
         os.environ.update(_for_this_process_alone())
-    check_ray()
+    check_ray(address)
     import ray
 
     options: dict[str, Any] = {"address": address, "log_to_driver": False, "logging_level": "ERROR"}
     if address == LOCAL:
         options |= {"include_dashboard": False, "object_store_memory": _STORE}
-    else:
-        check_address(address)
     try:
         ray.init(**options)
     except (ConnectionError, RuntimeError, ValueError) as error:

@@ -68,6 +68,7 @@ def do_sweep(
                 connect(address, resources, console) as ray,
                 Live(console=console, auto_refresh=False, transient=True) as live,
             ):
+                console.print(overview(study, runs=runs, records=records))
                 modules = named_modules()
                 tasks = {cell: (cell, run_folder(runs, cell), levels, resources, modules) for cell in waiting}
                 for ended in work_through(ray, train_seed, tasks, resources, pause=_REFRESH):
