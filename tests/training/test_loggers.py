@@ -43,11 +43,29 @@ def test_mlflow_gets_parameters_and_numbers(stub: Mock, tmp_path: Path) -> None:
     row = log_row()
     row["evaluation_by_task"] = dict.fromkeys(config.tasks, row["evaluation"])
     logger.write([row])
-    stub.start_run.assert_called_once_with(run_name=tmp_path.name)
+    (started,) = stub.start_run.call_args_list
+    assert started.kwargs["run_name"] == tmp_path.name and not stub.search_runs.called
     assert stub.log_params.call_args.args[0]["settings.bonus"] == config.settings.bonus
     numbers = stub.log_metrics.call_args.args[0]
     assert stub.log_metrics.call_args.kwargs == {"step": 160}
     assert numbers["evaluation/success/qbabyai/object-in-box danger"] == 0.5
+
+
+@pytest.mark.parametrize("stub", ["mlflow"], indirect=True)
+def test_mlflow_goes_on_with_the_run_that_it_has(stub: Mock, tmp_path: Path) -> None:
+    folder = tmp_path / "it's mine"
+    open_loggers(folder, TINY, ["mlflow"], after=0)
+    ((tag, identity),) = stub.start_run.call_args.kwargs["tags"].items()
+    stub.search_runs.return_value = [Mock(**{"info.run_id": "77"})]
+    open_loggers(folder, TINY, ["mlflow"], after=160)
+    assert stub.search_runs.call_args.kwargs["filter_string"] == f"tags.`{tag}` = '{identity}'"
+    assert stub.start_run.call_args.kwargs == {"run_id": "77"} and stub.log_params.call_count == 1
+    stub.search_runs.return_value = []  # it was begun elsewhere, or without MLflow
+    open_loggers(folder, TINY, ["mlflow"], after=160)
+    assert stub.start_run.call_args.kwargs["tags"] == {tag: identity} and stub.log_params.call_count == 2
+    open_loggers(folder, replace(TINY, seeds=(7,)), ["mlflow"], after=0)
+    other = stub.start_run.call_args.kwargs["tags"][tag]
+    assert identity != other and identity.count("'") == 0
 
 
 @pytest.mark.parametrize("name", LOGGERS)
