@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from rich.console import Console
 
 LOCAL = "local"  # the address of a cluster that is started on this machine, for this process alone
+AUTO = "auto"  # of the cluster that this machine belongs to
 _PATIENCE = 5.0  # seconds to wait for a cluster to answer
 _STORE = 100_000_000  # bytes for what tasks give back, which is a line of text each
 
@@ -43,11 +44,11 @@ class Resources:
 
 
 def check_ray(address: str) -> None:
-    """A ValueError if Ray is not installed, or if nobody answers at an address."""
+    """A ValueError if Ray is not installed, or if an address is none; whether anybody answers is not tried."""
     if find_spec("ray") is None:
         raise ValueError("a sweep takes Ray: pip install 'afk-rl[sweep]'")
-    if address != LOCAL:
-        check_address(address)
+    if address not in (LOCAL, AUTO):
+        _split(address)
 
 
 @contextmanager
@@ -68,6 +69,8 @@ def connect(address: str, resources: Resources, console: Console) -> Iterator[An
     options: dict[str, Any] = {"address": address, "log_to_driver": False, "logging_level": "ERROR"}
     if address == LOCAL:
         options |= {"include_dashboard": False, "object_store_memory": _STORE}
+    elif address != AUTO:
+        check_address(address)
     try:
         ray.init(**options)
     except (ConnectionError, RuntimeError, ValueError) as error:
@@ -155,8 +158,14 @@ def check_loopback(nodes: list[dict[str, Any]]) -> None:
 
 def check_address(address: str) -> None:
     """Refuse an address where nobody answers: Ray itself would take a minute and many lines to say so."""
-    if address == "auto":
-        return
+    try:
+        socket.create_connection(_split(address), timeout=_PATIENCE).close()
+    except OSError as error:
+        raise ValueError(f"no Ray cluster can be reached at {address}: {error.strerror or error}") from error
+
+
+def _split(address: str) -> tuple[str, int]:
+    """Host and port of an address; a ValueError if it has none."""
     try:
         parts = urlsplit(address if "//" in address else f"//{address}")
         host, port = parts.hostname, parts.port
@@ -164,10 +173,7 @@ def check_address(address: str) -> None:
         host = port = None
     if not host or not port:
         raise ValueError(f"--ray is local, auto or HOST:PORT, not {address!r}")
-    try:
-        socket.create_connection((host, port), timeout=_PATIENCE).close()
-    except OSError as error:
-        raise ValueError(f"no Ray cluster can be reached at {address}: {error.strerror or error}") from error
+    return host, port
 
 
 def check_machines(nodes: list[dict[str, Any]], address: str, resources: Resources, console: Console) -> None:
