@@ -37,6 +37,7 @@ def test_what_is_named_is_changed_and_nothing_else() -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
+        ({"settings.zzz": 1}, "no number 'settings.zzz'; `afk config` lists them all"),
         ({"settings.entropy": 0.1}, "no number 'settings.entropy'; did you mean settings.entropy_coef?"),
         ({"tasks": 1}, "no number 'tasks'"),
         ({"preset": 1}, "no number 'preset'"),

@@ -44,7 +44,7 @@ class Resources:
 
 
 def check_ray(address: str) -> None:
-    """A ValueError if Ray is not installed, or if an address is none; whether anybody answers is not tried."""
+    """A ValueError if Ray is not installed, or if an address is none; nobody is called yet."""
     if find_spec("ray") is None:
         raise ValueError("a sweep takes Ray: pip install 'afk-rl[sweep]'")
     if address not in (LOCAL, AUTO):

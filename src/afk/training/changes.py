@@ -61,8 +61,10 @@ def _suggest(name: str, names: Collection[str]) -> str:
     word = name.rpartition(".")[2]
     alias = _ALIASES.get(word, word)
     near = [each for each in names if each.rpartition(".")[2] == alias]
-    near = near or get_close_matches(name, names, n=1, cutoff=0.4)
-    return f"did you mean {near[0]}?" if near else f"it has {', '.join(sorted(names))}"
+    if not near:
+        words = {each.rpartition(".")[2]: each for each in names}
+        near = [words[match] for match in get_close_matches(word, words, n=1)]
+    return f"did you mean {near[0]}?" if near else "`afk config` lists them all"
 
 
 def merge(config: Config, content: Mapping[str, Any]) -> Config:
