@@ -42,7 +42,7 @@ def test_what_is_named_is_changed_and_nothing_else() -> None:
         ({"tasks": 1}, "no number 'tasks'"),
         ({"preset": 1}, "no number 'preset'"),
         ({"seeds": 1}, "no number 'seeds'"),
-        ({"x": 1}, "it has alpha, clauses, distractor_fraction"),
+        ({"x": 1}, "`afk config` lists them all"),
         ({"size.width": 16.5}, "size.width is like 32, not 16.5"),
         ({"settings.bonus": True}, "settings.bonus is like 0.03, not true"),
         ({"settings.clip_value": 1}, "settings.clip_value is like false, not 1"),
