@@ -13,6 +13,7 @@ import numpy as np
 from afk.agents.base import Size
 from afk.agents.networks.convolution import Convolution
 from afk.agents.networks.ops import largest, look_up, weigh_rows
+from afk.agents.networks.recurrence import State, recur
 from afk.agents.reading import Reading
 from afk.language import PAD
 
@@ -146,24 +147,10 @@ class NoteEncoder(eqx.Module):
     def __call__(self, tokens: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Notes (n, words) as word encodings (n, words, width) and note encodings (n, width)."""
         # The input side of the GRU depends on the word alone: it is computed once for every word there is.
-        table = self.inputs(self.embedding)
-        dtype = table.dtype
-        projected = look_up(tokens.T, table)
-
-        def read(state: jax.Array, word: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-            projection, used = word
-            from_input = jnp.split(projection, 3, -1)
-            from_state = jnp.split(self.hidden(state), 3, -1)
-            reset = jax.nn.sigmoid(from_input[0] + from_state[0])
-            update = jax.nn.sigmoid(from_input[1] + from_state[1])
-            candidate = jnp.tanh(from_input[2] + reset * from_state[2])
-            state = jnp.where(used[:, None], update * state + (1 - update) * candidate, state)
-            return state, state
-
-        start = jnp.zeros((len(tokens), self.hidden.weight.shape[0]), dtype)
-        # Unrolled, there is less to start on a GPU; a CPU would compute much of it twice.
-        unroll = jax.default_backend() != "cpu"
-        last, every = jax.lax.scan(read, start, (projected, (tokens != PAD).T), unroll=unroll)
+        projected = look_up(tokens.T, self.inputs(self.embedding))
+        start = jnp.zeros((len(tokens), self.hidden.weight.shape[0]), projected.dtype)
+        weight, bias = self.hidden.weight, self.hidden.bias
+        (last,), every = recur(_gru, weight, bias, (start,), projected, (tokens != PAD).T)
         return every.swapaxes(0, 1), last
 
     def shared(self, tokens: jax.Array, distinct: int) -> tuple[jax.Array, jax.Array]:
@@ -178,6 +165,16 @@ class NoteEncoder(eqx.Module):
         chosen = jnp.where(right[:, None], jax.nn.one_hot(which, distinct, dtype=notes.dtype), jnp.nan)
         every = chosen @ words.reshape(distinct, -1)
         return every.reshape(*tokens.shape, -1), chosen @ notes
+
+
+def _gru(given: jax.Array, state: State, projected: jax.Array, is_word: jax.Array) -> tuple[State, jax.Array]:
+    """A step: the state stays where there is no word."""
+    from_input, from_state = jnp.split(projected, 3, -1), jnp.split(given, 3, -1)
+    reset = jax.nn.sigmoid(from_input[0] + from_state[0])
+    update = jax.nn.sigmoid(from_input[1] + from_state[1])
+    candidate = jnp.tanh(from_input[2] + reset * from_state[2])
+    after = jnp.where(is_word[:, None], update * state[0] + (1 - update) * candidate, state[0])
+    return (after,), after
 
 
 def find_distinct(tokens: jax.Array, distinct: int) -> tuple[jax.Array, jax.Array, jax.Array]:

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 
 from afk.agents.networks.convolution import Convolution
 from afk.agents.networks.encoders import Linear
+from afk.agents.networks.recurrence import State, recur
 
 
 class FilmBlock(eqx.Module):
@@ -39,27 +40,26 @@ class Recurrence(eqx.Module):
         self.inputs = Linear(width, 4 * width, key=inputs_key, scale=1.0)
         self.hidden = Linear(width, 4 * width, key=hidden_key, scale=1.0)
 
-    def __call__(self, state: jax.Array, projected: jax.Array) -> jax.Array:
-        """The state after an input that `inputs` has projected already: (n, 4 * width)."""
-        shown, kept = state[:, 0], state[:, 1]
-        gates = (projected + self.hidden(shown)).astype(jnp.float32)
-        write, forget, show, candidate = jnp.split(gates, 4, -1)
-        kept = jax.nn.sigmoid(forget + 1) * kept + jax.nn.sigmoid(write) * jnp.tanh(candidate)
-        shown = jax.nn.sigmoid(show) * jnp.tanh(kept)
-        return jnp.stack([shown, kept], 1).astype(state.dtype)
-
     def remember(
         self, state: jax.Array, projected: jax.Array, starts: jax.Array
     ) -> tuple[jax.Array, jax.Array]:
-        """Go through (steps, n, 4 * width) inputs; an episode starts with a fresh state.
+        """Go through (steps, n, 4 * width) inputs that `inputs` has projected; an episode starts afresh.
 
         Returns:
             The state after the last step, and what is shown at each: (steps, n, width).
         """
+        first = jnp.where(starts[0][:, None, None], 0, state.astype(projected.dtype))
+        ends = jnp.pad(starts[1:], ((0, 1), (0, 0)))
+        weight, bias = self.hidden.weight, self.hidden.bias
+        last, shown = recur(_lstm, weight, bias, (first[:, 0], first[:, 1]), projected, ends)
+        return jnp.stack(last, 1), shown
 
-        def step(state: jax.Array, then: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-            projection, is_start = then
-            state = self(jnp.where(is_start[:, None, None], 0, state), projection)
-            return state, state[:, 0]
 
-        return jax.lax.scan(step, state.astype(projected.dtype), (projected, starts))
+def _lstm(given: jax.Array, state: State, projected: jax.Array, ends: jax.Array) -> tuple[State, jax.Array]:
+    """A step: nothing is remembered beyond it where an episode ends."""
+    gates = (projected + given).astype(jnp.float32)
+    write, forget, show, candidate = jnp.split(gates, 4, -1)
+    kept = jax.nn.sigmoid(forget + 1) * state[1] + jax.nn.sigmoid(write) * jnp.tanh(candidate)
+    shown = (jax.nn.sigmoid(show) * jnp.tanh(kept)).astype(projected.dtype)
+    kept = jnp.where(ends[:, None], 0, kept.astype(projected.dtype))
+    return (jnp.where(ends[:, None], 0, shown), kept), shown
