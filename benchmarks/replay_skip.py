@@ -113,7 +113,9 @@ def _update(
 
     @jax.jit
     def step(params: Any, state: Any, minibatch: Sequences) -> Any:
-        return learn_from(params, state, static, minibatch, settings, schedules)
+        return learn_from(
+            params, state, lambda each: eqx.combine(each, static), minibatch, settings, schedules
+        )
 
     for number, chosen in enumerate(draw_minibatches(settings, learn_key)):
         minibatch = jax.tree.map(lambda leaf, chosen=chosen: leaf[chosen], sequences)

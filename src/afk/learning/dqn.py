@@ -27,6 +27,7 @@ from afk.learning.rollout import (
     start_actors,
 )
 from afk.learning.schedules import Schedules
+from afk.learning.vectors import as_vectors
 
 
 @dataclass(frozen=True)
@@ -206,12 +207,13 @@ def _learn(
 ) -> tuple[TextReader, optax.OptState, Losses]:
     """Some gradients, each from a batch of its own; losses are means."""
     params, static = eqx.partition(learner.agent, eqx.is_inexact_array)
+    (vector, restore), (flat, restore_state) = as_vectors(params, learner.optimiser)
     target = _compute(learner.target, settings)
 
     def improve(
         carry: tuple[Any, optax.OptState], key: jax.Array
     ) -> tuple[tuple[Any, optax.OptState], Losses]:
-        params, state = carry
+        vector, flat = carry
         draw_key, loss_key = jax.random.split(key)
         batch = draw(
             replay,
@@ -222,21 +224,22 @@ def _learn(
             bonus=schedules.bonus,
         )
 
-        def learn(mostly_short: bool) -> tuple[Any, Losses]:
-            def of_params(params: Any) -> tuple[jax.Array, Losses]:
-                agent = eqx.combine(params, static)
+        def learn(mostly_short: bool) -> tuple[jax.Array, Losses]:
+            def of_vector(vector: jax.Array) -> tuple[jax.Array, Losses]:
+                agent = eqx.combine(restore(vector), static)
                 return loss(agent, target, batch, settings, loss_key, mostly_short)
 
-            return jax.grad(of_params, has_aux=True)(params)
+            return jax.grad(of_vector, has_aux=True)(vector)
 
-        gradients, losses = by_length(learn, batch.seen, batch.step.seen)
-        changes, state = optimiser(settings).update(gradients, state)
-        changes = jax.tree.map(lambda each: -schedules.learning_rate * each, changes)
-        return (optax.apply_updates(params, changes), state), losses
+        gradient, losses = by_length(learn, batch.seen, batch.step.seen)
+        change, flat = optimiser(settings).update(gradient, flat)
+        change = jax.tree.map(lambda each: -schedules.learning_rate * each, change)
+        return (optax.apply_updates(vector, change), flat), losses
 
     keys = jax.random.split(key, settings.gradients)
-    (params, state), losses = jax.lax.scan(improve, (params, learner.optimiser), keys)
-    return eqx.combine(params, static), state, jax.tree.map(lambda leaf: leaf.mean(), losses)
+    (vector, flat), losses = jax.lax.scan(improve, (vector, flat), keys)
+    trained = eqx.combine(restore(vector), static)
+    return trained, restore_state(flat), jax.tree.map(lambda leaf: leaf.mean(), losses)
 
 
 def loss(

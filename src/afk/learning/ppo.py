@@ -1,5 +1,6 @@
 """Proximal policy optimisation for recurrent agents that ask (paper, appendix C.1)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -27,6 +28,7 @@ from afk.learning.rollout import (
 )
 from afk.learning.schedules import Schedules
 from afk.learning.sequences import Sequences, cut_sequences
+from afk.learning.vectors import as_vectors
 
 # Far beyond any sound update: what is drawn in float32 had a probability of e^-20 at least, head by head.
 # From e^88 on a ratio is infinite, and its gradient infinity times zero.
@@ -229,34 +231,39 @@ def _learn(
 ) -> tuple[Agent, optax.OptState, Losses]:
     """Some epochs over the sequences in random minibatches; losses are means, but the first ratio error."""
     params, static = eqx.partition(agent, eqx.is_inexact_array)
+    (vector, restore), (flat, restore_state) = as_vectors(params, state)
+
+    def build(vector: jax.Array) -> Agent:
+        return eqx.combine(restore(vector), static)
 
     def learn(
-        carry: tuple[Any, optax.OptState], index: jax.Array
-    ) -> tuple[tuple[Any, optax.OptState], Losses]:
+        carry: tuple[jax.Array, optax.OptState], index: jax.Array
+    ) -> tuple[tuple[jax.Array, optax.OptState], Losses]:
         chosen = spread(jax.tree.map(lambda leaf: leaf[index], sequences))
-        params, state, losses, _ = learn_from(*carry, static, chosen, settings, schedules)
-        return (params, state), losses
+        vector, flat, losses, _ = learn_from(*carry, build, chosen, settings, schedules)
+        return (vector, flat), losses
 
-    (params, state), losses = jax.lax.scan(learn, (params, state), minibatches)
+    (vector, flat), losses = jax.lax.scan(learn, (vector, flat), minibatches)
     taken = losses.skipped == 0
     means = jax.tree.map(lambda leaf: leaf.mean(where=taken), losses)  # not a number if none was taken
     first_error = jnp.where(taken[0], losses.ratio_error[0], 0)
     means = means._replace(ratio_error=first_error, skipped=losses.skipped.mean())
-    return eqx.combine(params, static), state, means
+    return build(vector), restore_state(flat), means
 
 
 def learn_from(
     params: Any,
     state: optax.OptState,
-    static: Any,
+    build: Callable[[Any], Agent],
     chosen: Sequences,
     settings: Settings,
     schedules: Schedules,
 ) -> tuple[Any, optax.OptState, Losses, Any]:
-    """One step of gradient descent on the sequences of a minibatch; the gradient comes along."""
-    of_params = jax.grad(
-        lambda each: loss(eqx.combine(each, static), chosen, settings, schedules), has_aux=True
-    )
+    """One step of gradient descent on the sequences of a minibatch; the gradient comes along.
+
+    Parameters, the optimiser's state and the gradient have any form of which an agent can be built.
+    """
+    of_params = jax.grad(lambda each: loss(build(each), chosen, settings, schedules), has_aux=True)
     gradients, losses = of_params(params)
     # One minibatch without a finite gradient must not cost the run: it is left out, and counted.
     is_finite = jnp.isfinite(optax.global_norm(gradients))
