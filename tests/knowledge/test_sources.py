@@ -202,8 +202,9 @@ def test_an_agent_without_answers_and_with_all_of_them(mode: str, least: float, 
     assert played.get("refusals", 0) == (played["queries"] if mode == "no-questions" else 0)
 
 
-def test_who_has_no_notebook_cannot_be_told() -> None:
-    with pytest.raises(ValueError, match="expert has no notebook"):
-        afk.evaluate("expert", "S", episodes=2, asking=Asking(mode="all-told"))
+def test_modes_are_for_who_goes_by_answers() -> None:
+    for mode in ("no-questions", "all-told"):
+        with pytest.raises(ValueError, match=f"expert does not go by answers: mode {mode} is for agents"):
+            afk.evaluate("expert", "S", episodes=2, asking=Asking(mode=mode))
     with pytest.raises(ValueError, match="unknown mode 'told'; it is one of no-questions, asking, all-told"):
         Asking(mode="told")

@@ -91,6 +91,24 @@ def test_a_result_that_is_none_is_named(tmp_path: Path) -> None:
         make_leaderboard("qbabyai/object-in-box", tmp_path, tmp_path / "none", episodes=1, seed=0)
 
 
+def test_everybody_has_an_interval_and_our_agent_a_row_for_each_mode(tmp_path: Path) -> None:
+    records = Path(__file__).parents[2] / "results"
+    entries, gaps = make_leaderboard("qbabyai/object-in-box+danger", tmp_path, records, episodes=8, seed=0)
+    rows = {(entry.who, entry.how): entry.measures for entry in entries}
+    assert rows.keys() == {
+        *(("expert", ""), ("random", ""), ("the paper's afk", "asking, 5 seeds")),
+        *(("pretrained", mode) for mode in ("no-questions", "asking", "all-told")),
+    }
+    for measures in rows.values():
+        low, high = measures["success_interval"]
+        assert 0 <= low <= measures["success"] <= high <= 1
+    low, high = rows["the paper's afk", "asking, 5 seeds"]["success_interval"]
+    assert round(low, 3) == 0.881 and round(high, 3) == 0.925  # 90.3 ± 1.8 over five seeds
+    assert rows["pretrained", "no-questions"]["success"] < rows["pretrained", "asking"]["success"]
+    (gap,) = gaps
+    assert gap.who == "pretrained" and gap.share > 0.8
+
+
 def test_a_row_of_the_trainer_is_a_level() -> None:
     example = runpy.run_path(str(TRAINING / "trl_grpo.py"))
     rows = example["make_rows"]("C", 2)

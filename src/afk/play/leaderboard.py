@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from afk.envs.asking import ORACLE
+from afk.envs.asking import ALL_TOLD, AS_IT_ASKS, MODES, NO_QUESTIONS, ORACLE, Asking
 from afk.files import read_object
 from afk.play.evaluation import RESULT
 from afk.report.archive import read_archive
@@ -16,6 +16,7 @@ from afk.training.evaluate import summarise
 from afk.training.pretrained import PRETRAINED, play_fresh, pretrained_tasks
 
 _RESAMPLES = 2_000  # of levels, for the interval of a share
+_PAPERS_SEEDS, _STUDENT = 5, 2.776  # and Student's t with 4 degrees of freedom, two-sided 95%
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Entry:
 
     Attributes:
         who: who plays.
-        how: the mode and the form of a model; nothing of others.
+        how: the mode, and the form of a model; nothing of who does not read answers.
         measures: what `summarise` gives; of models, what they cost as well.
     """
 
@@ -35,10 +36,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class Gap:
-    """How much of what knowledge is worth a model gets by asking.
+    """How much of what knowledge is worth a player gets by asking.
 
     Attributes:
-        who: the model and the form.
+        who: the model and the form, or our agent.
         share: (asking - no questions) / (all told - no questions), of success rates.
         interval: its 95% interval, by resampling of levels; None if some resamples have no gap.
     """
@@ -62,26 +63,41 @@ def make_leaderboard(
     """
     results = list(_results(models))
     results = [result for result in results if (result["task"], result["seed"]) == (task, seed)]
-    names = ["expert", *([PRETRAINED] if task in pretrained_tasks() else []), "random"]
-    entries = [Entry(name, "", _play(name, task, episodes, seed)) for name in names]
+
+    def play(name: str, mode: str = AS_IT_ASKS) -> tuple[dict[str, Any], list[bool]]:
+        chunks = list(play_fresh(name, task, episodes=episodes, seed=seed, asking=Asking(mode=mode))[1])
+        return summarise(chunks), [bool(each) for chunk in chunks for each in chunk.success]
+
+    entries = [Entry(name, "", play(name)[0]) for name in ("expert", "random")]
+    gaps = find_gaps(results)
+    if task in pretrained_tasks():
+        ours = {mode: play(PRETRAINED, mode) for mode in MODES}
+        entries += [Entry(PRETRAINED, mode, measures) for mode, (measures, _) in ours.items()]
+        gaps = _gap(PRETRAINED, *(won for _, won in ours.values())) + gaps
     entries += _published(task, records)
     entries += [
         Entry(result["agent"], f"{result['mode']}, {_form(result)}{_whom(result)}", result)
         for result in results
     ]
-    return sorted(entries, key=lambda entry: -entry.measures["success"]), find_gaps(results)
-
-
-def _play(name: str, task: str, episodes: int, seed: int) -> dict[str, Any]:
-    return summarise(play_fresh(name, task, episodes=episodes, seed=seed)[1])
+    return sorted(entries, key=lambda entry: -entry.measures["success"]), gaps
 
 
 def _published(task: str, records: Path) -> list[Entry]:
-    """The paper's agent, trained on this task alone and played on the paper's levels."""
+    """The paper's agent, trained on this task alone and played on the paper's levels.
+
+    Its interval is Student's, from the deviation over five seeds that the paper gives.
+    """
     if not records.is_dir():
         return []
     number = read_archive(records).paper(f"{task.split('/')[0]}_success", published_row(task), "afk")
-    return [] if number is None else [Entry("the paper's afk", "", {"success": number.mean / 100})]
+    if number is None:
+        return []
+    measures: dict[str, Any] = {"success": number.mean / 100}
+    if number.std is not None:
+        spread = _STUDENT * number.std / _PAPERS_SEEDS**0.5
+        bounds = (number.mean - spread, number.mean + spread)
+        measures["success_interval"] = [min(max(bound / 100, 0.0), 1.0) for bound in bounds]
+    return [Entry("the paper's afk", f"{AS_IT_ASKS}, {_PAPERS_SEEDS} seeds", measures)]
 
 
 def _results(folder: Path) -> Iterator[dict[str, Any]]:
@@ -110,32 +126,29 @@ def find_gaps(results: Sequence[dict[str, Any]]) -> list[Gap]:
     """
     ends: dict[tuple[str, str], dict[str, list[bool]]] = {}
     for result in results:
-        if result["mode"] != "asking":
+        if result["mode"] != AS_IT_ASKS:
             ends.setdefault((result["agent"], _form(result)), {})[result["mode"]] = result["won"]
     gaps = []
     for result in results:
         won = ends.get((result["agent"], _form(result)), {})
-        if (
-            result["mode"] != "asking"
-            or len(won) < 2
-            or np.mean(won["all-told"]) == np.mean(won["no-questions"])
-        ):
-            continue
-        who = f"{result['agent']} ({_form(result)}{_whom(result)})"
-        gaps.append(_gap(who, won["no-questions"], result["won"], won["all-told"]))
+        if result["mode"] == AS_IT_ASKS and len(won) == 2:
+            who = f"{result['agent']} ({_form(result)}{_whom(result)})"
+            gaps += _gap(who, won[NO_QUESTIONS], result["won"], won[ALL_TOLD])
     return gaps
 
 
-def _gap(who: str, silent: list[bool], asking: list[bool], told: list[bool]) -> Gap:
-    """The share, and its interval: the same levels are drawn again for all three modes."""
+def _gap(who: str, silent: list[bool], asking: list[bool], told: list[bool]) -> list[Gap]:
+    """The share, and its interval: the same levels are drawn again for all modes. Nothing without a gap."""
     count = min(len(silent), len(asking), len(told))
     levels = np.array([silent[:count], asking[:count], told[:count]], float)
+    none, some, every = levels.mean(-1)
+    if every == none:
+        return []
+    share = float((some - none) / (every - none))
     drawn = np.random.default_rng(0).integers(count, size=(_RESAMPLES, count))
     none, some, every = levels[:, drawn].mean(-1)
     interval = None
     if (every != none).all():
         low, high = np.quantile((some - none) / (every - none), (0.025, 0.975))
         interval = float(low), float(high)
-    none, some, every = levels.mean(-1)
-    share = float((some - none) / (every - none)) if every != none else 0.0
-    return Gap(who, share, interval)
+    return [Gap(who, share, interval)]

@@ -132,7 +132,7 @@ def play_fresh(
         episodes: how many levels.
         seed: what they are drawn with.
         any_task: whether it may have been trained on other tasks.
-        asking: whom it asks, and on what terms.
+        asking: whom it asks, and on what terms; `POLICIES`, which do not go by answers, in mode asking only.
 
     Returns:
         Who plays what, for a summary, and the episodes as they end.
@@ -141,8 +141,8 @@ def play_fresh(
     labels: dict[str, Any] = {"agent": agent if isinstance(agent, str) else agent.config.agent}
     labels |= {"task": task, "seed": seed} | ({} if asking.mode == AS_IT_ASKS else {"mode": asking.mode})
     if isinstance(agent, str) and agent in POLICIES:
-        if asking.mode == ALL_TOLD:
-            raise ValueError(f"{agent} has no notebook, in which all that is told would stand")
+        if asking.mode != AS_IT_ASKS:
+            raise ValueError(f"{agent} does not go by answers: mode {asking.mode} is for agents that do")
         return labels, play(asking.put_into(make(task)), POLICIES[agent], episodes=episodes, seed=seed)
     found = find_agent(agent, (task,), any_task=any_task) if isinstance(agent, str) else agent
     if not any_task:
