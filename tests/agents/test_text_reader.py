@@ -125,6 +125,9 @@ def with_long_ones(longer: int) -> tuple[jax.Array, Reading]:
     return seen, reading
 
 
+CUTS = ((1 / 2, 14), (7 / 8, 16), (1.0, 32))
+
+
 def test_texts_that_are_read_by_their_length_are_the_same_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     seen, reading = with_long_ones(2)
 
@@ -135,7 +138,7 @@ def test_texts_that_are_read_by_their_length_are_the_same_texts(monkeypatch: pyt
         return eqx.filter_value_and_grad(worth)(agent)
 
     whole = eqx.filter_jit(gradient)(build(), mostly_short=False)
-    monkeypatch.setattr(transformer, "_SHORT", 14)
+    monkeypatch.setattr(transformer, "_CUTS", CUTS)
     apart = eqx.filter_jit(gradient)(build(), mostly_short=True)
     for one, other in zip(*map(jax.tree.leaves, (whole, apart)), strict=True):
         np.testing.assert_allclose(other, one, atol=1e-4)
@@ -150,10 +153,12 @@ def test_texts_are_read_by_their_length_if_all_but_an_eighth_are_short(
         return bool(transformer.by_length(jnp.bool_, *texts))
 
     assert not way(fits), "nothing here is longer than what counts as short"
-    monkeypatch.setattr(transformer, "_SHORT", 14)
+    monkeypatch.setattr(transformer, "_CUTS", CUTS)
     assert way(fits) and way(fits, fits)
     assert not way(fits_not) and not way(fits, fits_not) and not way(fits_not, fits)
-    assert not way(fits[:7]), "an eighth of seven texts is none"
+    assert not way(fits.at[0, :40].set(WORDS.token("fridge"))), "one is longer than the longest may be"
+    assert not way(fits[:1]), "a half of one text is none"
+    assert not way(fits[:, :32]), "there is no room for longer ones"
 
 
 def test_attention_on_a_short_text_is_attention() -> None:
