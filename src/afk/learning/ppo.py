@@ -172,16 +172,14 @@ def update(
     """Collect experience and learn from it."""
     key, collect_key, learn_key = jax.random.split(learner.key, 3)
     actors, sequences, ended = gather(play, settings, learner, levels, schedules, collect_key)
-    agent, state, losses = _learn(
-        learner.agent,
-        learner.optimiser,
-        sequences,
-        settings,
-        schedules,
-        draw_minibatches(settings, learn_key),
+    params, static = eqx.partition(learner.agent, eqx.is_inexact_array)
+    minibatches = draw_minibatches(settings, learn_key)
+    params, state, losses = learn(
+        settings, static, params, learner.optimiser, sequences, schedules, minibatches
     )
     # A memory that is not finite would keep its episode's steps out of every minibatch: it is forgotten.
     actors = replace(actors, memory=jnp.nan_to_num(actors.memory, posinf=0.0, neginf=0.0))
+    agent = eqx.combine(params, static)
     return Learner(agent, state, spread(actors), key, learner.updates + 1), ended, losses
 
 
@@ -221,34 +219,34 @@ def draw_minibatches(settings: Settings, key: jax.Array) -> jax.Array:
     return orders.reshape(settings.epochs * settings.minibatches, -1)
 
 
-def _learn(
-    agent: Agent,
+def learn(
+    settings: Settings,
+    static: Any,
+    params: Any,
     state: optax.OptState,
     sequences: Sequences,
-    settings: Settings,
     schedules: Schedules,
     minibatches: jax.Array,
-) -> tuple[Agent, optax.OptState, Losses]:
+) -> tuple[Any, optax.OptState, Losses]:
     """Some epochs over the sequences in random minibatches; losses are means, but the first ratio error."""
-    params, static = eqx.partition(agent, eqx.is_inexact_array)
     (vector, restore), (flat, restore_state) = as_vectors(params, state)
 
     def build(vector: jax.Array) -> Agent:
         return eqx.combine(restore(vector), static)
 
-    def learn(
+    def step(
         carry: tuple[jax.Array, optax.OptState], index: jax.Array
     ) -> tuple[tuple[jax.Array, optax.OptState], Losses]:
         chosen = spread(jax.tree.map(lambda leaf: leaf[index], sequences))
         vector, flat, losses, _ = learn_from(*carry, build, chosen, settings, schedules)
         return (vector, flat), losses
 
-    (vector, flat), losses = jax.lax.scan(learn, (vector, flat), minibatches)
+    (vector, flat), losses = jax.lax.scan(step, (vector, flat), minibatches)
     taken = losses.skipped == 0
     means = jax.tree.map(lambda leaf: leaf.mean(where=taken), losses)  # not a number if none was taken
     first_error = jnp.where(taken[0], losses.ratio_error[0], 0)
     means = means._replace(ratio_error=first_error, skipped=losses.skipped.mean())
-    return build(vector), restore_state(flat), means
+    return restore(vector), restore_state(flat), means
 
 
 def learn_from(
