@@ -20,7 +20,14 @@ from afk.agents.networks.encoders import (
     words_of,
 )
 from afk.agents.networks.fusion import FilmBlock, Recurrence
-from afk.agents.networks.heads import Perceptron, Pointer, entropy, log_probability, split_choice
+from afk.agents.networks.heads import (
+    Perceptron,
+    Pointer,
+    decide_together,
+    entropy,
+    log_probability,
+    split_choice,
+)
 from afk.agents.networks.ops import largest
 from afk.agents.reading import Reading
 from afk.agents.variants import Variant
@@ -151,19 +158,19 @@ class GridAgent(Agent):
 
     def _decide(self, h_x: jax.Array, h_w: jax.Array, reading: Reading) -> Decision:
         """The heads on (n, width) features."""
-        value = self.critic(h_x)[:, 0]
-        physical = jax.nn.log_softmax(self.physical(h_x))
         if self.switch is None or self.function is None:
+            value, physical = decide_together([self.critic, self.physical], h_x)
             only_act = jnp.broadcast_to(jnp.array([0.0, -jnp.inf]), (len(h_x), 2))
-            return Decision(only_act, physical, None, None, None, value)
-        switch = jax.nn.log_softmax(self.switch(h_x))
-        function = jax.nn.log_softmax(self.function(h_x))
+            return Decision(only_act, jax.nn.log_softmax(physical), None, None, None, value[:, 0])
+        heads = [self.critic, self.physical, self.switch, self.function]
+        value, *chosen = decide_together(heads, h_x)
+        physical, switch, function = map(jax.nn.log_softmax, chosen)
         tokens, words = words_of(reading, self.size), self.vocabulary
         adjective = _say(
             self.adjective, h_x, h_w, tokens - words.token(words.adjectives[0]), len(words.adjectives)
         )
         noun = _say(self.noun, h_x, h_w, tokens - words.token(words.nouns[0]), len(words.nouns))
-        return Decision(switch, physical, function, adjective, noun, value)
+        return Decision(switch, physical, function, adjective, noun, value[:, 0])
 
 
 def _say(

@@ -28,7 +28,7 @@ from afk.agents.networks.encoders import (
     words_of,
 )
 from afk.agents.networks.fusion import FilmBlock, Recurrence
-from afk.agents.networks.heads import Perceptron, split_choice
+from afk.agents.networks.heads import Perceptron, decide_together, split_choice
 from afk.agents.networks.ops import align, look_up, weigh_rows
 from afk.agents.networks.query_heads import Heard, Pick, QueryHeads
 from afk.agents.reading import Reading
@@ -177,12 +177,13 @@ class PlusAgent(Agent):
         projected = self.recurrence.inputs(inputs if self.terms is None else inputs + self.terms(terms))
         state, h_x = self.recurrence.remember(state, projected.reshape(steps, count, -1), starts)
         h_x = h_x.reshape(steps * count, -1)
+        value, switch, physical = decide_together([self.critic, self.switch, self.physical], h_x)
         output = PolicyOutput(
             h_x=h_x,
             heard=Heard(words_of(reading, self.size), h_w),
-            switch=jax.nn.log_softmax(self.switch(h_x)),
-            physical=jax.nn.log_softmax(self.physical(h_x)),
-            value=self.critic(h_x)[:, 0],
+            switch=jax.nn.log_softmax(switch),
+            physical=jax.nn.log_softmax(physical),
+            value=value[:, 0],
         )
         return state, jax.tree.map(lambda leaf: leaf.reshape(steps, count, *leaf.shape[1:]), output)
 

@@ -25,6 +25,7 @@ from afk.agents.networks.encoders import (
 )
 from afk.agents.networks.fusion import Recurrence
 from afk.agents.networks.heads import Perceptron, entropy, log_probability, soften
+from afk.agents.networks.ops import relu
 from afk.agents.networks.query_heads import Heard, Pick, QueryHeads
 from afk.agents.reading import Reading
 from afk.agents.variants import Variant
@@ -99,7 +100,7 @@ class TextAgent(Agent):
         h_w = h_w + around_words(self.context(every), self.size)
         x = jnp.concatenate([h_s, self._see(text)], -1)
         for layer in self.layers:
-            x = jax.nn.relu(layer(x))
+            x = relu(layer(x))
         inputs = normalise(x) if self.terms is None else normalise(x) + self.terms(terms)
         projected = self.recurrence.inputs(inputs).reshape(steps, count, -1)
         state, h_x = self.recurrence.remember(state, projected, starts)

@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 
 from afk.agents.networks.encoders import around_words
-from afk.agents.networks.ops import add_pieces, add_products, add_rows, align, largest, look_up, weigh_rows
+from afk.agents.networks.ops import (
+    add_pieces,
+    add_products,
+    add_rows,
+    align,
+    largest,
+    look_up,
+    relu,
+    weigh_rows,
+)
 from afk.training.presets import preset
 
 KEY = jax.random.key(0)
@@ -91,3 +100,17 @@ def test_the_largest_has_a_finite_gradient_where_its_input_is_rounded_otherwise_
     assert jnp.isnan(gradient(lambda x: x.max(1))).all()
     assert len(times) == 2
     assert jnp.isfinite(gradient(lambda x: largest(x, (1,)))).all()
+
+
+def test_what_is_below_zero_passes_nothing_either_way() -> None:
+    x = jnp.array([-2.0, 0.0, 3.0])
+    found, pull_back = jax.vjp(relu, x)
+    assert found.tolist() == [0, 0, 3]
+    assert pull_back(jnp.array([5.0, 6, 7]))[0].tolist() == [0, 0, 7]
+    np.testing.assert_array_equal(jax.vmap(jax.grad(relu))(x), jax.vmap(jax.grad(jax.nn.relu))(x))
+
+
+def test_a_gradient_needs_no_more_than_the_result() -> None:
+    """What is kept between a product and its gradient is the result, not what is before it."""
+    kept = jax.eval_shape(lambda x: jax.vjp(lambda x: relu(jnp.sin(x)), x)[1], jnp.ones(3))
+    assert [leaf.dtype for leaf in jax.tree.leaves(kept)].count(jnp.bool) == 0

@@ -12,7 +12,7 @@ import numpy as np
 
 from afk.agents.base import Size
 from afk.agents.networks.convolution import Convolution
-from afk.agents.networks.ops import largest, look_up, weigh_rows
+from afk.agents.networks.ops import largest, look_up, relu, weigh_rows
 from afk.agents.networks.recurrence import State, recur
 from afk.agents.reading import Reading
 from afk.language import PAD
@@ -106,9 +106,9 @@ class ViewEncoder(eqx.Module):
         weight = jnp.einsum("sw,klwo->klso", embedding, first.weight)
         around = symbols_around(image, len(weight), weight.dtype)
         x = weigh_rows(around, weight.reshape(-1, weight.shape[-1]))
-        x = jax.nn.relu(x + first(self.places[None]))
+        x = relu(x + first(self.places[None]))
         for convolution in others:
-            x = jax.nn.relu(convolution(x))
+            x = relu(convolution(x))
         return x
 
 
@@ -187,7 +187,8 @@ def find_distinct(tokens: jax.Array, distinct: int) -> tuple[jax.Array, jax.Arra
     marks = _mark(tokens)
     found, first = jnp.unique(marks, return_index=True, size=distinct, fill_value=jnp.uint32(2**32 - 1))
     rows = tokens[first]
-    which = jnp.minimum(jnp.searchsorted(found, marks), distinct - 1)
+    # Compared with all of them: to search takes a loop.
+    which = jnp.minimum((found < marks[:, None]).sum(1), distinct - 1)
     return rows, which, (rows[which] == tokens).all(-1)
 
 
@@ -210,7 +211,7 @@ class SetEncoder(eqx.Module):
     def __call__(self, notes: jax.Array, used: jax.Array) -> jax.Array:
         """Notes (n, notes, width), of which (n, notes) are used, as h_s: (n, width)."""
         for layer in self.layers:
-            notes = jax.nn.relu(layer(notes))
+            notes = relu(layer(notes))
         return largest(jnp.where(used[..., None], notes, 0), (1,))
 
 

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 
 from afk.agents.networks.convolution import Convolution
 from afk.agents.networks.encoders import Linear
+from afk.agents.networks.ops import relu
 from afk.agents.networks.recurrence import State, recur
 
 
@@ -25,7 +26,7 @@ class FilmBlock(eqx.Module):
     def __call__(self, x: jax.Array, h_s: jax.Array) -> jax.Array:
         """What is seen (n, 7, 7, width) and what is read (n, width), as (n, 7, 7, width)."""
         scale, shift = jnp.split(self.modulation(h_s)[:, None, None], 2, -1)
-        modulated = self.second(jax.nn.relu(self.first(x))) * (1 + scale) + shift
+        modulated = self.second(relu(self.first(x))) * (1 + scale) + shift
         return x + jax.nn.relu(modulated)
 
 

@@ -1,6 +1,7 @@
 """Heads: the switch, the physical action, and a query's three words; distributions over each."""
 
 import math
+from collections.abc import Sequence
 
 import equinox as eqx
 import jax
@@ -8,8 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from afk.agents.networks.encoders import Linear
+from afk.agents.networks.ops import relu
 
 _TINY = 1e-8
+_PARTS = ("weight", "bias")
 _CERTAINTY = 0.15  # what is left of log-odds of 10 for asking and of -20 against, as agents end with
 
 
@@ -31,8 +34,30 @@ class Perceptron(eqx.Module):
     def __call__(self, x: jax.Array) -> jax.Array:
         """Features (n, inputs) as float32 (n, outputs)."""
         for layer in self.layers[:-1]:
-            x = jax.nn.relu(layer(x))
+            x = relu(layer(x))
         return self.layers[-1](x).astype(jnp.float32)
+
+
+def decide_together(heads: Sequence[Perceptron], x: jax.Array) -> list[jax.Array]:
+    """What heads of one size make of the same (n, inputs) features: (n, outputs) float32 each.
+
+    A layer of all of them is one product: each of its own would have next to nothing to do on a GPU.
+    """
+    counts = [head.layers[-1].weight.shape[-1] for head in heads]
+    x = jnp.broadcast_to(x, (len(heads), *x.shape))
+    for number in range(len(heads[0].layers)):
+        weight, bias = (_stack([getattr(head.layers[number], name) for head in heads]) for name in _PARTS)
+        x = jnp.einsum("hni,hio->hno", x, weight) + bias[:, None]
+        x = x if number == len(heads[0].layers) - 1 else relu(x)
+    return [each[:, :count].astype(jnp.float32) for each, count in zip(x, counts, strict=True)]
+
+
+def _stack(parts: Sequence[jax.Array]) -> jax.Array:
+    """Arrays of different last axes as one, with zeros where there is nothing."""
+    most = max(part.shape[-1] for part in parts)
+    return jnp.stack(
+        [jnp.pad(each, [(0, 0)] * (each.ndim - 1) + [(0, most - each.shape[-1])]) for each in parts]
+    )
 
 
 def soften(head: Perceptron, certainty: float) -> Perceptron:

@@ -68,6 +68,24 @@ def _weigh_back(weights: jax.Array, gradient: jax.Array) -> tuple[None, jax.Arra
 weigh_rows.defvjp(_weighed, _weigh_back)
 
 
+@jax.custom_vjp
+def relu(x: jax.Array) -> jax.Array:
+    """The larger of x and zero, with a gradient that needs the result alone.
+
+    What is before it need not be kept then, and a product or a convolution, its bias and this are one kernel.
+    """
+    return jnp.maximum(x, 0)
+
+
+def _bent(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+    result = relu(x)
+    # Otherwise XLA sees that the result is positive where x is, and keeps x.
+    return result, jax.lax.optimization_barrier(result)
+
+
+relu.defvjp(_bent, lambda result, change: (jnp.where(result > 0, change, 0),))
+
+
 @partial(jax.custom_jvp, nondiff_argnums=(1,))
 def largest(x: jax.Array, axes: tuple[int, ...]) -> jax.Array:
     """The maximum over some axes, with a gradient that is finite on every device.

@@ -67,6 +67,8 @@ def _back(
 
     steps: Any = changes[1], flags, given, before, inputs
     of_first, (of_given, of_inputs) = jax.lax.scan(step, changes[0], steps, reverse=True, unroll=_unrolls())
+    # Otherwise XLA adds up what belongs to the bias step by step, a kernel each.
+    of_given = jax.lax.optimization_barrier(of_given)
     rows, of_rows = (each.reshape(-1, each.shape[-1]) for each in (before[0], of_given))
     return rows.T @ of_rows, of_rows.sum(0), of_first, of_inputs, None
 
