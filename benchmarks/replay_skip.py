@@ -21,14 +21,13 @@ import jax
 import jax.numpy as jnp
 
 from afk.learning.algorithm import algorithm_of
-from afk.learning.devices import use_devices
-from afk.learning.ppo import PPO, Learner, Settings, draw_minibatches, gather, learn_from, loss
+from afk.learning.ppo import PPO, Learner, Settings, draw_minibatches, gather, learn_from, loss, normalise
 from afk.learning.precision import in_compute_precision
 from afk.learning.rollout import Play, TrainingLevels
 from afk.learning.schedules import Schedules
 from afk.learning.sequences import Sequences
 from afk.training import checkpoint
-from afk.training.build import play_of, schedules_of
+from afk.training.build import mesh_of, play_of, schedules_of
 from afk.training.config import Config, read_config
 from afk.training.keeping import BEFORE_SKIP
 from afk.training.levels import draw_training_levels
@@ -60,7 +59,7 @@ def replay(config: Config, learner: Learner, lines: int) -> dict[str, Any]:
         learner: where it stood, with a leading axis of seeds.
         lines: how many lines of its log are done at most.
     """
-    mesh = use_devices(None, config.settings.environments)
+    mesh = mesh_of(config, None)
     begun = done = int(learner.updates[0])
     run_updates = CompiledUpdates(config, learner, draw_training_levels(config, done), mesh)
     for _ in range(lines):
@@ -141,7 +140,8 @@ def describe(
     given = {name: getattr(minibatch, name) for name in ("memory", "advantage", "target")}
     given |= {name: getattr(experience, name) for name in ("log_probability", "value")}
     exact = replace(settings, half_precision=False)
-    in_float32 = eqx.filter_grad(lambda each: loss(each, minibatch, exact, schedules), has_aux=True)
+    paid = normalise(minibatch, exact)
+    in_float32 = eqx.filter_grad(lambda each: loss(each, paid, exact, schedules), has_aux=True)
     return {
         "inputs": not_finite(given),
         # Impossible words have minus infinity.

@@ -19,8 +19,7 @@ from typing import Any
 
 import jax
 
-from afk.learning.devices import use_devices
-from afk.training.build import schedules_of
+from afk.training.build import mesh_of, schedules_of
 from afk.training.changes import change
 from afk.training.levels import draw_training_levels
 from afk.training.machine import describe_machine
@@ -63,7 +62,7 @@ def main() -> None:
         draw_training_levels(config, 0),
         schedules_of(config, 0),
     )
-    run_updates = CompiledUpdates(config, learner, levels, use_devices(1, config.settings.environments))
+    run_updates = CompiledUpdates(config, learner, levels, mesh_of(config, 1))
     seconds = []
     for _ in range(REPEATS):
         start = time.perf_counter()

@@ -165,7 +165,7 @@ def test_the_loss_is_that_of_the_return_and_the_best_value_after_it(training_lev
     discounts = [0.9, 0.0, 0.81, 0.729]
     batch = batch_of(training_levels, discounts)
     of_batch = eqx.filter_jit(partial(loss, settings=settings, key=jax.random.key(0), mostly_short=False))
-    error, losses = of_batch(agent, target, batch)
+    error, losses = of_batch(agent, target, batch, count=batch.exists.sum())
     think = eqx.filter_jit(partial(TextReader.think, mostly_short=False))
     now = think(agent, batch.step.seen, batch.step.reading)
     value = value_of(agent.heads(now.h_x, None), batch.step.action)
@@ -178,7 +178,7 @@ def test_the_loss_is_that_of_the_return_and_the_best_value_after_it(training_lev
     assert float(error) == pytest.approx(np.mean(expected), rel=1e-4)
     assert float(losses.value) == pytest.approx(float(value.mean()), rel=1e-4)
     half = eqx.tree_at(lambda each: each.exists, batch, jnp.array([True, True, False, False]))
-    error, _ = of_batch(agent, target, half)
+    error, _ = of_batch(agent, target, half, count=half.exists.sum())
     assert float(error) == pytest.approx(np.mean(expected[:2]), rel=1e-4)
 
 

@@ -10,9 +10,9 @@ import jax.numpy as jnp
 
 from afk.bench.environments import STEPS, measure, steps_loop
 from afk.learning.algorithm import algorithm_of
-from afk.learning.devices import side_by_side, use_devices
+from afk.learning.devices import side_by_side
 from afk.learning.rollout import agent_inputs, decide
-from afk.training.build import play_of, schedules_of
+from afk.training.build import mesh_of, play_of, schedules_of
 from afk.training.config import Config
 from afk.training.levels import draw_training_levels
 from afk.training.machine import describe_machine
@@ -81,8 +81,8 @@ def _rollout(config: Config, learner: Learner, levels: Any) -> Any:
 
 def _updates(config: Config, learner: Learner, levels: Any, seconds: float) -> tuple[float, float]:
     """The time of an update in a chunk of them, and that of compiling."""
-    mesh = use_devices(1, config.settings.environments)
-    compiled, schedules = CompiledUpdates(config, learner, levels, mesh), schedules_of(config, 0)
+    compiled = CompiledUpdates(config, learner, levels, mesh_of(config, 1))
+    schedules = schedules_of(config, 0)
     state = learner
 
     def go_on(key: jax.Array) -> Any:

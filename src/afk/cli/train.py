@@ -186,7 +186,7 @@ def train(
 def _configure(tasks: list[str], given: dict[str, Any], devices: int | None) -> "Config":
     """The run that the command line asks for; a ValueError if there is none such."""
     from afk.learning.algorithm import algorithm_of, find_algorithm
-    from afk.learning.devices import use_devices
+    from afk.training.build import mesh_of
     from afk.training.changes import change, merge
     from afk.training.presets import default_preset
     from afk.training.presets import preset as find_preset
@@ -219,7 +219,7 @@ def _configure(tasks: list[str], given: dict[str, Any], devices: int | None) -> 
         raise ValueError(f"preset {name} trains with {algorithm}, which has no {unknown[0]}")
     _refuse_idle(given, config.agent)
     config = change(replace(config, settings=replace(config.settings, **changes)), given.get("set", {}))
-    use_devices(devices, config.settings.environments)
+    mesh_of(config, devices)
     return config
 
 

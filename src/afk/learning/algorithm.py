@@ -1,6 +1,6 @@
 """What training asks of an algorithm, and the algorithms there are, so that a new one takes one file."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -31,6 +31,7 @@ class Algorithm:
         check: ``(settings, task)``, a ValueError if it cannot train on a task with these settings.
         pays: whether it learns what questions cost; it trains with the paper's oracle only otherwise.
         in_turn: whether seeds learn one after the other on a device, since one fills it.
+        rows: ``settings -> what of a seed several devices share evenly``, by name with how much there is.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Algorithm:
     check: Callable[[Any, Any], None] = lambda settings, task: None
     pays: bool = True
     in_turn: bool = False
+    rows: Callable[[Any], Mapping[str, int]] = lambda settings: {"environments": settings.environments}
 
 
 _registered: dict[str, Algorithm] = {}

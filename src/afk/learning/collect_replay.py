@@ -31,7 +31,7 @@ def play_into(
         return (actors, add(replay, now, then, ending)), count_ended(time_step)
 
     (actors, replay), ended = jax.lax.scan(step, (actors, replay), keys)
-    return actors, replay, jax.tree.map(lambda leaf: leaf.sum(0), ended)
+    return actors, replay, jax.tree.map(jnp.sum, ended)
 
 
 def shorten(reading: Reading, agent: Agent) -> Reading:

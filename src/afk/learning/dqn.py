@@ -14,7 +14,7 @@ from afk.agents.text_reader import TextReader, best_value, value_of
 from afk.checks import check_counts, check_shares, check_types
 from afk.learning.algorithm import Algorithm
 from afk.learning.collect_replay import play_into, shorten
-from afk.learning.devices import spread
+from afk.learning.devices import by_share, shares, spread
 from afk.learning.precision import in_compute_precision
 from afk.learning.replay import Replay, Step, Transitions, check_capacity, draw, empty_replay
 from afk.learning.rollout import (
@@ -209,6 +209,21 @@ def _learn(
     params, static = eqx.partition(learner.agent, eqx.is_inexact_array)
     (vector, restore), (flat, restore_state) = as_vectors(params, learner.optimiser)
     target = _compute(learner.target, settings)
+    silent = eqx.filter(target, eqx.is_array, inverse=True)
+
+    def differentiate(whole: tuple[Any, ...], batch: Transitions) -> tuple[jax.Array, Losses]:
+        vector, target, key, count = whole
+        target = eqx.combine(target, silent)
+
+        def learn(mostly_short: bool) -> tuple[jax.Array, Losses]:
+            def of_vector(vector: jax.Array) -> tuple[jax.Array, Losses]:
+                agent = eqx.combine(restore(vector), static)
+                return loss(agent, target, batch, settings, key, mostly_short, count)
+
+            return jax.grad(of_vector, has_aux=True)(vector)
+
+        found = by_length(learn, batch.seen, batch.step.seen)
+        return jax.tree.map(lambda leaf: leaf[None], found)
 
     def improve(
         carry: tuple[Any, optax.OptState], key: jax.Array
@@ -223,15 +238,10 @@ def _learn(
             discount=settings.discount,
             bonus=schedules.bonus,
         )
-
-        def learn(mostly_short: bool) -> tuple[jax.Array, Losses]:
-            def of_vector(vector: jax.Array) -> tuple[jax.Array, Losses]:
-                agent = eqx.combine(restore(vector), static)
-                return loss(agent, target, batch, settings, loss_key, mostly_short)
-
-            return jax.grad(of_vector, has_aux=True)(vector)
-
-        gradient, losses = by_length(learn, batch.seen, batch.step.seen)
+        count = jnp.maximum(batch.exists.sum(), 1) / shares()
+        whole = (vector, eqx.filter(target, eqx.is_array), loss_key, count)
+        found = by_share(differentiate, whole, spread(batch))
+        gradient, losses = jax.tree.map(lambda leaf: leaf.mean(0), found)
         change, flat = optimiser(settings).update(gradient, flat)
         change = jax.tree.map(lambda each: -schedules.learning_rate * each, change)
         return (optax.apply_updates(vector, change), flat), losses
@@ -249,8 +259,12 @@ def loss(
     settings: Settings,
     key: jax.Array,
     mostly_short: bool,
+    count: jax.Array,
 ) -> tuple[jax.Array, Losses]:
-    """Huber's loss of Q against the return and the target network's best value after it; see `by_length`."""
+    """Huber's loss of Q against the return and the target network's best value after it; see `by_length`.
+
+    It is the sum over the transitions that exist by `count`, which is how many they are, or their share.
+    """
     agent_key, target_key = jax.random.split(key)
     after = target.think(batch.seen, batch.reading, mostly_short)
     following = best_value(target.heads(after.h_x, target_key), after.sayable)
@@ -258,7 +272,6 @@ def loss(
     agent = _compute(agent, settings)
     before = agent.think(batch.step.seen, batch.step.reading, mostly_short)
     value = value_of(agent.heads(before.h_x, agent_key), batch.step.action)
-    count = jnp.maximum(batch.exists.sum(), 1)
     error = optax.huber_loss(value, wanted).sum(where=batch.exists) / count
     return error, Losses(error, value.sum(where=batch.exists) / count)
 
@@ -297,4 +310,5 @@ DQN = Algorithm(
     check=lambda settings, task: check_capacity(settings.capacity, settings.environments, task.max_steps),
     pays=False,
     in_turn=True,
+    rows=lambda settings: {"environments": settings.environments, "transitions of a batch": settings.batch},
 )

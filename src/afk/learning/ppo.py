@@ -13,7 +13,7 @@ from afk.agents.base import Agent
 from afk.checks import check_counts, check_shares, check_types
 from afk.learning.advantages import advantages, bonuses
 from afk.learning.algorithm import Algorithm
-from afk.learning.devices import spread
+from afk.learning.devices import by_share, everywhere, spread
 from afk.learning.precision import in_compute_precision
 from afk.learning.rollout import (
     Actors,
@@ -104,14 +104,20 @@ class Settings:
         check_shares(self, "discount", "gae_lambda", "clip", "bonus_until", "price_after", "anneal_after")
         if self.rollout_steps % self.bptt:
             raise ValueError(f"rollout_steps ({self.rollout_steps}) must be a multiple of bptt ({self.bptt})")
-        sequences = self.environments * (self.rollout_steps // self.bptt)
-        if sequences % self.minibatches:
-            raise ValueError(f"{sequences} sequences cannot be split into {self.minibatches} minibatches")
+        if self.sequences % self.minibatches:
+            raise ValueError(
+                f"{self.sequences} sequences cannot be split into {self.minibatches} minibatches"
+            )
 
     @property
     def steps_per_update(self) -> int:
         """Environment steps between two updates."""
         return self.environments * self.rollout_steps
+
+    @property
+    def sequences(self) -> int:
+        """What the steps of an update are cut into, `bptt` steps each."""
+        return self.environments * (self.rollout_steps // self.bptt)
 
 
 class Learner(eqx.Module):
@@ -213,9 +219,8 @@ def gather(
 
 def draw_minibatches(settings: Settings, key: jax.Array) -> jax.Array:
     """Which sequences are in each minibatch of all epochs: (epochs * minibatches, sequences) int32."""
-    count = settings.environments * (settings.rollout_steps // settings.bptt)
     keys = jax.random.split(key, settings.epochs)
-    orders = jax.vmap(lambda each: jax.random.permutation(each, count))(keys)
+    orders = jax.vmap(lambda each: jax.random.permutation(each, settings.sequences))(keys)
     return orders.reshape(settings.epochs * settings.minibatches, -1)
 
 
@@ -230,6 +235,8 @@ def learn(
 ) -> tuple[Any, optax.OptState, Losses]:
     """Some epochs over the sequences in random minibatches; losses are means, but the first ratio error."""
     (vector, restore), (flat, restore_state) = as_vectors(params, state)
+    # Several devices exchange experience once: whatever is drawn of it, each then finds its share at home.
+    sequences = everywhere(sequences)
 
     def build(vector: jax.Array) -> Agent:
         return eqx.combine(restore(vector), static)
@@ -237,7 +244,7 @@ def learn(
     def step(
         carry: tuple[jax.Array, optax.OptState], index: jax.Array
     ) -> tuple[tuple[jax.Array, optax.OptState], Losses]:
-        chosen = spread(jax.tree.map(lambda leaf: leaf[index], sequences))
+        chosen = jax.tree.map(lambda leaf: leaf[index], sequences)
         vector, flat, losses, _ = learn_from(*carry, build, chosen, settings, schedules)
         return (vector, flat), losses
 
@@ -261,8 +268,16 @@ def learn_from(
 
     Parameters, the optimiser's state and the gradient have any form of which an agent can be built.
     """
-    of_params = jax.grad(lambda each: loss(build(each), chosen, settings, schedules), has_aux=True)
-    gradients, losses = of_params(params)
+
+    def differentiate(whole: tuple[Any, Schedules], rows: Sequences) -> tuple[Any, Losses]:
+        params, schedules = whole
+        of_params = jax.grad(lambda each: loss(build(each), rows, settings, schedules), has_aux=True)
+        return jax.tree.map(lambda leaf: leaf[None], of_params(params))
+
+    gradients, losses = by_share(differentiate, (params, schedules), normalise(chosen, settings))
+    furthest = losses.ratio_error.max()
+    gradients, losses = jax.tree.map(lambda leaf: leaf.mean(0), (gradients, losses))
+    losses = losses._replace(ratio_error=furthest)
     # One minibatch without a finite gradient must not cost the run: it is left out, and counted.
     is_finite = jnp.isfinite(optax.global_norm(gradients))
     changes, following = optimiser(settings).update(gradients, state)
@@ -272,10 +287,20 @@ def learn_from(
     return params, state, losses._replace(skipped=1.0 - is_finite), gradients
 
 
+def normalise(sequences: Sequences, settings: Settings) -> Sequences:
+    """The sequences of a minibatch with advantages as PPO is paid for them."""
+    if not settings.normalise_advantages:
+        return sequences
+    advantage = everywhere(sequences.advantage)
+    # Before the first successes advantages are little but noise; blown up, it would drown the entropy.
+    deviation = jnp.maximum(advantage.std(), settings.advantage_floor)
+    return sequences._replace(advantage=(advantage - advantage.mean()) / (deviation + 1e-8))
+
+
 def loss(
     agent: Agent, sequences: Sequences, settings: Settings, schedules: Schedules
 ) -> tuple[jax.Array, Losses]:
-    """PPO's clipped loss on (pieces, bptt) sequences."""
+    """PPO's clipped loss on (pieces, bptt) sequences with advantages as `normalise` gives them."""
     experience = jax.tree.map(lambda leaf: leaf.swapaxes(0, 1), sequences.experience)
     advantage, target = sequences.advantage.T, sequences.target.T
     agent = in_compute_precision(agent, settings.half_precision)
@@ -285,10 +310,6 @@ def loss(
     )
     log_ratio = evaluation.log_probability - experience.log_probability
     ratio = jnp.exp(jnp.minimum(log_ratio, _LARGEST_LOG_RATIO))
-    if settings.normalise_advantages:
-        # Before the first successes advantages are little but noise; blown up, it would drown the entropy.
-        deviation = jnp.maximum(advantage.std(), settings.advantage_floor)
-        advantage = (advantage - advantage.mean()) / (deviation + 1e-8)
     clipped = jnp.clip(ratio, 1 - settings.clip, 1 + settings.clip)
     policy = -jnp.minimum(ratio * advantage, clipped * advantage).mean()
     error = (output.value - target) ** 2
@@ -331,4 +352,8 @@ PPO = Algorithm(
     # A gradient is three passes, and every step is played once.
     cost=lambda settings: ({"epochs": settings.epochs}, 1 + 3 * settings.epochs),
     check=_check,
+    rows=lambda settings: {
+        "environments": settings.environments,
+        "sequences of a minibatch": settings.sequences // settings.minibatches,
+    },
 )

@@ -15,6 +15,7 @@ from afk.agents.variants import Variant
 from afk.envs.core import Environment, TimeStep, query_quality
 from afk.envs.level_pool import Batch, Pool, advance, start_batch
 from afk.language import PAD
+from afk.learning.devices import by_share
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class AgentInputs(eqx.Module):
 
 
 class Episodes(eqx.Module):
-    """Sums over the episodes that ended, () float32 each; means are these over `count`.
+    """Sums over the episodes that ended, float32 each; means are these over `count`.
 
     `reward` is summed over all steps instead, since what episodes are paid comes before they end. `cost` is
     what their questions cost, None where there is the paper's oracle alone.
@@ -150,9 +151,14 @@ def read(play: Play, agent: Agent, notebooks: Notebook, latest: jax.Array) -> Re
 
 def decide(agent: Agent, inputs: AgentInputs) -> tuple[jax.Array, Any]:
     """One step of the agent: its memory after it, and its output with a leading axis n."""
-    batched = jax.tree.map(lambda leaf: leaf[None], (inputs.seen, inputs.reading, inputs.starts))
-    memory, output = agent(inputs.memory, *batched)
-    return memory.astype(inputs.memory.dtype), jax.tree.map(lambda leaf: leaf[0], output)
+    arrays, static = eqx.partition(agent, eqx.is_array)
+
+    def run(arrays: Any, inputs: AgentInputs) -> tuple[jax.Array, Any]:
+        batched = jax.tree.map(lambda leaf: leaf[None], (inputs.seen, inputs.reading, inputs.starts))
+        memory, output = eqx.combine(arrays, static)(inputs.memory, *batched)
+        return memory.astype(inputs.memory.dtype), jax.tree.map(lambda leaf: leaf[0], output)
+
+    return by_share(run, arrays, inputs)
 
 
 def agent_inputs(play: Play, agent: Agent, actors: Actors) -> AgentInputs:
@@ -223,7 +229,7 @@ def collect(
     return (
         actors,
         replace(experience, final_value=final_value),
-        jax.tree.map(lambda leaf: leaf.sum(0), episodes),
+        jax.tree.map(jnp.sum, episodes),
     )
 
 
@@ -238,7 +244,7 @@ def _choose(mask: jax.Array, yes: Any, no: Any) -> Any:
 
 
 def count_ended(time_step: TimeStep) -> Episodes:
-    """What ended at a step of n episodes."""
+    """What ended at a step of n episodes, (n,) each; devices that share them have nothing to exchange yet."""
     stats = time_step.stats
     precision, recall, f1 = query_quality(stats.good, stats.queries, stats.wanted)
     paid = {} if time_step.dealings is None else {"cost": time_step.dealings.paid}
@@ -251,7 +257,5 @@ def count_ended(time_step: TimeStep) -> Episodes:
         "recall": recall,
         "f1": f1,
     }
-    ended = {
-        name: jnp.where(time_step.done, each, 0).sum(dtype=jnp.float32) for name, each in measures.items()
-    }
-    return Episodes(**ended, reward=time_step.reward.sum())
+    ended = {name: jnp.where(time_step.done, each, 0).astype(jnp.float32) for name, each in measures.items()}
+    return Episodes(**ended, reward=time_step.reward)

@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import Any
 
 import jax
+from jax.sharding import Mesh
 
 from afk.agents.base import Agent
 from afk.agents.build import find_network
@@ -15,6 +16,7 @@ from afk.envs.asking import PAPERS_ORACLE, Asking
 from afk.envs.core import Environment
 from afk.envs.registry import make_roomy
 from afk.learning.algorithm import algorithm_of
+from afk.learning.devices import use_devices
 from afk.learning.rollout import Play
 from afk.learning.schedules import Schedules, schedules_at
 from afk.training.config import Config
@@ -59,6 +61,18 @@ def make_agent(config: Config, key: jax.Array) -> Agent:
 def agent_shape(config: Config) -> Agent:
     """A network with shapes in the place of arrays: a checkpoint is read without one being made before."""
     return jax.eval_shape(lambda: make_agent(config, jax.random.key(0)))
+
+
+def mesh_of(config: Config, devices: int | None) -> Mesh:
+    """So many devices for a run, all that can share it if None; a ValueError if that cannot be."""
+    rows = algorithm_of(config.settings).rows(config.settings)
+    return use_devices(devices, len(config.seeds), rows)
+
+
+def evaluation_mesh_of(config: Config, mesh: Mesh) -> Mesh:
+    """As many of a run's devices as can share an evaluation."""
+    episodes = {"episodes": config.evaluation_episodes}
+    return use_devices(None, len(config.seeds), episodes, most=mesh.size)
 
 
 def schedules_of(config: Config, updates: int) -> Schedules:

@@ -16,7 +16,7 @@ from afk.envs.core import Environment, TimeStep, query_quality
 from afk.envs.level_pool import Pool, draw_pool, pool_of
 from afk.envs.registry import shared_program, world_of
 from afk.knowledge.traits import DealingStats
-from afk.learning.devices import side_by_side
+from afk.learning.devices import side_by_side, spread
 from afk.learning.hints import begin_levels
 from afk.learning.rollout import Actors, Play, act, start_actors
 
@@ -184,7 +184,7 @@ def _play_agents(play: Play, agents: Agent, pools: Pool[Any], keys: jax.Array) -
             return actors, _follow(ended, over, time_step), over | time_step.done, sound, key
 
         levels = begin_levels(play, pool)
-        actors = start_actors(agent, levels, pool.size)
+        actors = spread(start_actors(agent, levels, pool.size))
         carry = (
             actors,
             _nothing(pool.size, deals=bool(play.env.sources)),

@@ -31,9 +31,9 @@ from afk.agents.base import Agent
 from afk.envs.registry import make_roomy
 from afk.files import is_remains, remove_remains, write_json
 from afk.learning.algorithm import algorithm_of
-from afk.learning.devices import place, use_devices
+from afk.learning.devices import on_devices, place
 from afk.training import checkpoint
-from afk.training.build import agent_shape, make_agent, play_of, schedules_of
+from afk.training.build import agent_shape, evaluation_mesh_of, make_agent, mesh_of, play_of, schedules_of
 from afk.training.config import Config, read_config, run_difference
 from afk.training.evaluate import compile_play, play_agents, summarise, summarise_by_task
 from afk.training.keeping import (
@@ -149,7 +149,7 @@ def _train(folder: Path, devices: int | None, loggers: Sequence[str]) -> Generat
     config, logged = read_config(folder), read_log(folder)
     has_state = check_state(folder, config, logged)  # before anything is compiled
     remove_remains(folder)
-    mesh = use_devices(devices, config.settings.environments)
+    mesh = mesh_of(config, devices)
     learner = first_learners(config, _read_first(config, folder))
     if has_state:
         learner = checkpoint.load(folder / STATE, learner)
@@ -172,7 +172,7 @@ def _train(folder: Path, devices: int | None, loggers: Sequence[str]) -> Generat
         check_finite(config, learner, new)
         trained += time.perf_counter() - start
         if config.is_evaluated(_updates(learner)):
-            _evaluate(config, learner, new)
+            _evaluate(config, learner, new, evaluation_mesh_of(config, mesh))
             keep_agents(folder, config, learner, rows, new)
         for row in new:
             row |= {"seconds": time.perf_counter() - since, "training_seconds": trained}
@@ -196,15 +196,19 @@ def _train(folder: Path, devices: int | None, loggers: Sequence[str]) -> Generat
 
 def compile_run(config: Config) -> None:
     """Compile what a new run will, for the cache of compiled programs; nothing is played."""
-    mesh = use_devices(None, config.settings.environments)
+    mesh = mesh_of(config, None)
     learner = _spread(first_learners(config), mesh)
     CompiledUpdates(config, learner, draw_training_levels(config, 0), mesh)
-    compile_play(play_of(config), learner.agent, *draw_evaluation_levels(config, 0))
+    mesh = evaluation_mesh_of(config, mesh)
+    agents = place(learner.agent, mesh, has_rows=False)
+    with on_devices(mesh):
+        compile_play(play_of(config), agents, *draw_evaluation_levels(config, 0))
 
 
 def _spread(learner: Learner, mesh: Mesh) -> Learner:
-    """Put learners on the devices: the network on each, episodes spread over them."""
-    return replace(place(learner, mesh), actors=place(learner.actors, mesh, axis=1))
+    """Put learners on the devices: each has its seeds, or the network and its share of the episodes."""
+    placed = place(learner, mesh, has_rows=False)
+    return replace(placed, actors=place(learner.actors, mesh, has_rows=True))
 
 
 def _read_first(config: Config, folder: Path) -> Agent | None:
@@ -258,11 +262,13 @@ def _describe(config: Config, learner: Learner, episodes: Any, losses: Any) -> l
     return rows
 
 
-def _evaluate(config: Config, learner: Learner, rows: list[Row]) -> None:
+def _evaluate(config: Config, learner: Learner, rows: list[Row], mesh: Mesh) -> None:
     """Add to each seed's line how its agent does on fresh levels."""
     levels = draw_evaluation_levels(config, _updates(learner))
+    agents = place(learner.agent, mesh, has_rows=False)
     try:
-        episodes = play_agents(play_of(config), learner.agent, *levels)
+        with on_devices(mesh):
+            episodes = play_agents(play_of(config), agents, *levels)
     except ValueError as error:
         raise ValueError(f"training broke down: after {rows[0]['steps']:,} steps {error}") from error
     for index, row in enumerate(rows):

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax.sharding import Mesh
 
 from afk.learning.algorithm import algorithm_of
-from afk.learning.devices import side_by_side
+from afk.learning.devices import on_devices, side_by_side
 from afk.learning.rollout import TrainingLevels
 from afk.learning.schedules import Schedules
 from afk.training.build import play_of, schedules_of
@@ -36,7 +36,7 @@ class CompiledUpdates:
             out_shardings=(shardings, None, None),
         )
         start = time.perf_counter()
-        with jax.set_mesh(mesh):
+        with on_devices(mesh):
             self._compiled = run.lower(arrays, levels, schedules_of(config, 0)).compile()
         self.compile_seconds = time.perf_counter() - start
 
