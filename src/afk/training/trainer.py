@@ -153,7 +153,7 @@ def _train(folder: Path, devices: int | None, loggers: Sequence[str]) -> Generat
     learner = first_learners(config, _read_first(config, folder))
     if has_state:
         learner = checkpoint.load(folder / STATE, learner)
-    learner = _spread(learner, mesh)
+    learner = spread_learner(learner, mesh)
     rows = [row for row in logged if row["updates"] <= _updates(learner)]
     if _updates(learner) >= config.updates:
         return
@@ -197,7 +197,7 @@ def _train(folder: Path, devices: int | None, loggers: Sequence[str]) -> Generat
 def compile_run(config: Config) -> None:
     """Compile what a new run will, for the cache of compiled programs; nothing is played."""
     mesh = mesh_of(config, None)
-    learner = _spread(first_learners(config), mesh)
+    learner = spread_learner(first_learners(config), mesh)
     CompiledUpdates(config, learner, draw_training_levels(config, 0), mesh)
     mesh = evaluation_mesh_of(config, mesh)
     agents = place(learner.agent, mesh, has_rows=False)
@@ -205,7 +205,7 @@ def compile_run(config: Config) -> None:
         compile_play(play_of(config), agents, *draw_evaluation_levels(config, 0))
 
 
-def _spread(learner: Learner, mesh: Mesh) -> Learner:
+def spread_learner(learner: Learner, mesh: Mesh) -> Learner:
     """Put learners on the devices: each has its seeds, or the network and its share of the episodes."""
     placed = place(learner, mesh, has_rows=False)
     return replace(placed, actors=place(learner.actors, mesh, has_rows=True))
