@@ -28,7 +28,7 @@ from afk.training.build import mesh_of, play_of, schedules_of
 from afk.training.changes import change
 from afk.training.config import Config
 from afk.training.levels import draw_training_levels
-from afk.training.log import read_log
+from afk.training.log import Row, read_log
 from afk.training.machine import describe_machine
 from afk.training.presets import preset
 from afk.training.trainer import first_learners, spread_learner, start_run, train
@@ -58,6 +58,14 @@ RUNS = {
     ),
 }
 FULL = {"ppo": ("fast", "qbabyai/danger"), "dqn": ("paper-wide", "qtextworld/take-1")}
+# For the sizes of arrays few episodes do.
+LITTLE = {
+    "fast": {"levels": 64, "settings.environments": 8, "settings.minibatches": 1},
+    "paper-wide": {
+        **{"levels": 64, "settings.environments": 8, "settings.batch": 8},
+        **{"settings.samples_per_step": 1.0, "settings.capacity": 1024},
+    },
+}
 BYTES = {"pred": 1, "u8": 1, "s8": 1, "u16": 2, "bf16": 2, "s32": 4, "u32": 4, "f32": 4}
 
 
@@ -69,7 +77,7 @@ def main() -> None:
         print(write_table(read_object(RECORD)))
         return
     jax.config.update("jax_num_cpu_devices", COUNTS[-1])
-    found = {"machine": describe_machine()}
+    found: dict[str, Any] = {"machine": describe_machine()}
     for name, (chosen, task, changes) in RUNS.items():
         config = change(preset(chosen, [task]), changes)
         found[name] = {
@@ -96,26 +104,24 @@ def compare(config: Config) -> dict[str, Any]:
 
 
 def _difference(
-    rows: list[dict[str, Any]],
-    state: dict[str, np.ndarray],
-    expected: list[dict[str, Any]],
-    wanted: dict[str, np.ndarray],
+    rows: list[Row], state: dict[str, np.ndarray], expected: list[Row], wanted: dict[str, np.ndarray]
 ) -> dict[str, Any]:
     """A learning curve, how much of it is the same, and how far the rest is off."""
-    alike = [row["episodes"] == other["episodes"] for row, other in zip(rows, expected, strict=True)]
-    played = [row.get("evaluation") == other.get("evaluation") for row, other in zip(rows, expected, strict=True)]
+    pairs = list(zip(rows, expected, strict=True))
     losses = [
         abs(value - other["losses"][name]) / max(abs(other["losses"][name]), 1e-3)
-        for row, other in zip(rows, expected, strict=True)
+        for row, other in pairs
         for name, value in row["losses"].items()
         if name != "ratio_error"  # it is nothing but rounding
     ]
     return {
         "steps": [row["steps"] for row in rows],
         "success": [row["training"]["success"] for row in rows],
-        "lines_with_the_same_episodes": sum(alike),
-        "lines_with_the_same_evaluation": sum(played),
         "lines": len(rows),
+        "lines_with_the_same_episodes": sum(row["episodes"] == other["episodes"] for row, other in pairs),
+        "lines_with_the_same_evaluation": sum(
+            row["evaluation"] == other["evaluation"] for row, other in pairs
+        ),
         "losses_differ_by": max(losses),
         "parameters_differ_by": max(float(np.abs(state[name] - wanted[name]).max()) for name in wanted),
     }
@@ -126,7 +132,7 @@ def exchanged(config: Config) -> dict[str, Any]:
     mesh = mesh_of(config, COUNTS[-1])
     learner = spread_learner(first_learners(config), mesh)
     program = CompiledUpdates(config, learner, draw_training_levels(config, 0), mesh).program
-    found = {"parameters": _parameters(learner.agent)}
+    found: dict[str, Any] = {"parameters": _parameters(learner.agent)}
     for kind in ("all-reduce", "all-gather", "all-to-all", "collective-permute"):
         results = re.findall(rf"= (.*?) {kind}(?:-start)?\(", program)
         found[kind] = {"operations": len(results), "bytes": sum(map(_bytes, results))}
@@ -139,25 +145,19 @@ def _bytes(result: str) -> int:
     return sum(BYTES[kind] * prod(int(each) for each in shape.split(",") if each) for kind, shape in shapes)
 
 
-def full_size(name: str, task: str) -> dict[str, float]:
-    """What a preset exchanges: gradients of a minibatch, and experience of an update, in bytes."""
+def full_size(name: str, task: str) -> dict[str, Any]:
+    """What a preset exchanges: gradients of a batch, and experience of an update, in bytes."""
     config = preset(name, [task])
-    settings = config.settings
-    small = {"levels": 64, "settings.environments": 8} | ({"settings.minibatches": 1} if name == "fast" else {})
-    if name != "fast":
-        small |= {"settings.batch": 8, "settings.samples_per_step": 1.0, "settings.capacity": 1024}
-    little = change(config, small)
-    learner = jax.tree.map(
-        lambda leaf: leaf[0] if eqx.is_array(leaf) else leaf, first_learners(little)
-    )
+    settings, little = config.settings, change(config, LITTLE[name])
+    learner = jax.tree.map(_first, first_learners(little))
     if isinstance(settings, ppo.Settings):
-        levels = jax.tree.map(lambda leaf: leaf[0], draw_training_levels(little, 0))
-        play = partial(ppo.gather, play_of(little), little.settings, learner, levels, schedules_of(little, 0))
-        sequences = jax.eval_shape(play, jax.random.key(0))[1]
-        step, gradients = _size(sequences) / little.settings.steps_per_update, settings.epochs * settings.minibatches
-    else:
-        step = 2 * _size(jax.tree.map(lambda leaf: leaf[0], learner.replay.steps))
-        gradients = settings.gradients
+        levels = jax.tree.map(_first, draw_training_levels(little, 0))
+        schedules, gradients = schedules_of(little, 0), settings.epochs * settings.minibatches
+        collect = partial(ppo.gather, play_of(little), little.settings, learner, levels, schedules)
+        sequences = jax.eval_shape(collect, jax.random.key(0))[1]
+        step = _size(sequences) / little.settings.steps_per_update
+    else:  # what was before a step and what came after it
+        gradients, step = settings.gradients, 2 * _size(jax.tree.map(_first, learner.replay.steps))
     return {
         "preset": name,
         "parameters": _parameters(learner.agent),
@@ -165,6 +165,10 @@ def full_size(name: str, task: str) -> dict[str, float]:
         "gradients_an_update": gradients,
         "experience_bytes_an_update": step * settings.steps_per_update,
     }
+
+
+def _first(leaf: Any) -> Any:
+    return leaf[0] if eqx.is_array(leaf) else leaf
 
 
 def _parameters(agent: Any) -> int:
@@ -179,7 +183,10 @@ def _size(tree: Any) -> int:
 
 def write_table(record: dict[str, Any]) -> str:
     """The record as a table of Markdown."""
-    lines = ["| run | devices | same episodes | same evaluations | losses | parameters |", "|---|---|---|---|---|---|"]
+    lines = [
+        "| run | devices | same episodes | same evaluations | losses | parameters |",
+        "|---|---|---|---|---|---|",
+    ]
     for name in RUNS:
         for count, found in record[name]["devices"].items():
             of = found["lines"]
