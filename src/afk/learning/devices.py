@@ -81,9 +81,9 @@ def by_share(function: Callable[[Any, Any], Tree], whole: Any, rows: Any) -> Tre
     Args:
         function: of two pytrees of arrays; its results have a leading axis, of rows or of one row a share.
         whole: what all shares have in common.
-        rows: what has rows, as many as devices can share evenly.
+        rows: what has rows; every device computes all of them if they cannot be shared evenly.
     """
-    if not _is_shared(_ROWS):
+    if not _is_shared(_ROWS) or len(jax.tree.leaves(rows)[0]) % shares():
         return function(whole, rows)
     specs = (PartitionSpec(), PartitionSpec(_ROWS))
     # What is common to all may be used freely: a gradient is that of a share, and nothing is added up here.
