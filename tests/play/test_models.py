@@ -2,9 +2,6 @@
 
 import json
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -16,81 +13,7 @@ from afk.play.evaluation import Settings, evaluate_model
 from afk.play.serving import ExpertModel, Reply
 from afk.play.tools import describe_tools, read_reply
 
-from .chat_server import served
-
-TOOL_CALL = {"id": "a", "type": "function"}
-
-
-def say(content: Any, **more: Any) -> dict[str, Any]:
-    return {"role": "assistant", "content": content, **more}
-
-
-def call(name: Any, arguments: Any) -> dict[str, Any]:
-    return say(None, tool_calls=[{**TOOL_CALL, "function": {"name": name, "arguments": arguments}}])
-
-
-def evaluate(reply: Reply, folder: Path, *, budget: int | None = None, **settings: Any) -> dict[str, Any]:
-    with served(reply) as address:
-        endpoint = Endpoint(address, "model", sleep=lambda seconds: None)
-        return evaluate_model(
-            Settings("model", "C", **{"episodes": 2, **settings}), endpoint, folder, budget=budget
-        )
-
-
-def lines_of(folder: Path) -> list[dict[str, Any]]:
-    return [
-        json.loads(line) for path in sorted(folder.glob("*.jsonl")) for line in path.read_text().splitlines()
-    ]
-
-
-def test_who_never_asks_and_who_does_nothing_else(tmp_path: Path) -> None:
-    silent = evaluate(lambda *_: call("act", '{"action": "turn left"}'), tmp_path / "silent")
-    assert silent["queries"] == silent["success"] == silent["invalid"] == 0
-    assert silent["episode_length"] == 81 and silent["endings"] == {"out of time": 2}
-    curious = evaluate(lambda *_: say("ask: where is the kitchen?"), tmp_path / "curious", tools=False)
-    assert curious["queries"] == 81 and curious["precision"] == curious["recall"] == 0
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        call("act", '{"action": "turn left"'),
-        call("act", "[]"),
-        call("act", '{"action": 3}'),
-        call("act", '{"action": null, "question": "where kitchen"}'),
-        call("fly", '{"action": "up"}'),
-        call(None, None),
-        say(None, tool_calls=["act"]),
-        say(""),
-        say(None),
-        say(None, refusal="I would rather not."),
-        say("I cannot help with that.\nPlease ask somebody else."),
-        say("la " * 40_000),
-        say([{"type": "text", "text": "{" * 30_000}]),
-        call("act", '{"action": "dance"}'),
-    ],
-)
-def test_what_cannot_be_read_is_answered_counted_and_given_up(
-    tmp_path: Path, message: dict[str, Any]
-) -> None:
-    for tools in (True, False):
-        folder = tmp_path / str(tools)
-        summary = evaluate(lambda *_: message, folder, tools=tools, episodes=1)
-        assert summary["endings"] == {"given up": 1} and summary["success"] == 0
-        assert summary["invalid"] == summary["episode_length"] == 10
-        answers = [line for line in lines_of(folder) if line.get("role") in ("tool", "user")][1:]
-        assert len(answers) == 10 and all(line["content"].startswith("Invalid: ") for line in answers)
-
-
-def test_tool_calls_may_be_written_out(tmp_path: Path) -> None:
-    expert = ExpertModel()
-
-    def reply(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> dict[str, Any]:
-        function = expert(messages, tools)["tool_calls"][0]["function"]
-        written = {"name": function["name"], "arguments": json.loads(function["arguments"])}
-        return say(f"<think>\nlet me see\n</think><tool_call>\n{json.dumps(written)}\n</tool_call>")
-
-    assert evaluate(reply, tmp_path)["success"] == 1
+from .chat_server import evaluate, lines_of, rude, say, served
 
 
 @pytest.mark.parametrize(
@@ -177,31 +100,6 @@ def test_the_budget_is_never_exceeded(tmp_path: Path) -> None:
         spent = sum(sum(line["usage"].values()) for line in lines_of(tmp_path / "cut") if "usage" in line)
         assert spent <= budget
     assert evaluate(ExpertModel(), tmp_path / "cut", budget=20 * needed)["success"] == 1
-
-
-@contextmanager
-def rude(*answers: tuple[int, dict[str, str], bytes]) -> Iterator[tuple[str, list[dict[str, str]]]]:
-    """A server that gives these answers in turn, the last for ever; its address, and headers that came."""
-    seen: list[dict[str, str]] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            status, headers, body = answers[min(len(seen), len(answers) - 1)]
-            seen.append(dict(self.headers))
-            self.send_response(status)
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: Any) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}", seen
-        server.shutdown()
 
 
 GOOD = 200, {}, json.dumps({"choices": [{"message": say("act: left")}]}).encode()
