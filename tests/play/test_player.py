@@ -1,6 +1,7 @@
 """`Player`: what it takes and gives, what it hides, and how long its texts are."""
 
 import inspect
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from afk.training.pretrained import play_fresh
 
 from .chat_server import served
 from .levels import GRID_TASKS, TEXT_TASKS, bare, count_tokens, fresh, play_through, secrets
+
+SAMPLED = 4  # levels of a task
 
 
 def test_nothing_else_is_public() -> None:
@@ -130,15 +133,24 @@ def read_levels(task: str, count: int) -> list[tuple[str, object, list[str]]]:
 def test_every_task_is_won_from_text_alone(task: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     if task in TEXT_TASKS:
         request.getfixturevalue("kept")
-    test_texts_give_nothing_away_and_are_short(read_levels(task, 1))
+    test_texts_give_nothing_away_and_are_short(read_levels(task, SAMPLED))
     # The same over HTTP, level by level what `afk eval expert` wins.
-    _, chunks = play_fresh("expert", task_named(task), episodes=1, seed=0)
+    _, chunks = play_fresh("expert", task_named(task), episodes=SAMPLED, seed=0)
     won = [bool(each) for chunk in chunks for each in chunk.success]
     with served(ExpertModel()) as address:
-        for macros, tools in ((False, True), (True, False)):
-            settings = Settings("expert", task, episodes=1, macros=macros, tools=tools)
-            summary = evaluate_model(settings, Endpoint(address, "expert"), tmp_path / f"{macros}")
-            assert summary["won"] == won == [True] and summary["invalid"] == 0
+        for macros, tools in product((False, True), repeat=2):
+            settings = Settings("expert", task, episodes=SAMPLED, macros=macros, tools=tools)
+            summary = evaluate_model(settings, Endpoint(address, "expert"), tmp_path / f"{macros}-{tools}")
+            assert summary["won"] == won == [True] * SAMPLED and summary["invalid"] == 0
+
+
+@pytest.mark.parametrize("macros", [False, True])
+def test_the_expert_finds_another_door_where_the_nearest_leads_nowhere(macros: bool) -> None:
+    *_, (env, state) = fresh("CSDH", 11)  # a box and a deadly tile are behind it
+    episode = Episode(env, state, macros=macros)
+    read = play_through(episode)
+    assert episode.success and episode.stats.queries == episode.stats.good == 7
+    assert episode.invalid == sum("no way is known" in each for each in read) <= 1
 
 
 @pytest.mark.parametrize("mode", ["no-questions", "all-told"])
