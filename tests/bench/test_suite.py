@@ -20,7 +20,7 @@ def test_everything_is_measured_and_drawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     add_tiny_preset(monkeypatch)
-    monkeypatch.setattr(bench, "_POOL", 64)
+    monkeypatch.setattr(bench, "POOL", 64)
     monkeypatch.setattr(bench, "_COPIED", 1 << 16)
     plot = tmp_path / "speed.png"
     sizes = ["--envs", "16", "--envs", "4", "--seconds", "0.1", "--quick"]

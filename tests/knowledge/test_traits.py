@@ -1,5 +1,6 @@
 """Sources with a price, a budget, silence and lies: what is said, what is counted, what stays as it is."""
 
+import re
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -9,12 +10,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from afk.envs.asking import Asking
 from afk.envs.core import Environment, TimeStep
 from afk.envs.qbabyai.text import describe_action, read_action
 from afk.envs.qbabyai.world import cells
-from afk.envs.qbabyai.world.words import SOURCE_NAMES, VOCABULARY
+from afk.envs.qbabyai.world.asking import places_of
+from afk.envs.qbabyai.world.rumours import falsify, things_of
+from afk.envs.qbabyai.world.words import SOURCE_NAMES, VOCABULARY, WHERE
 from afk.envs.registry import make
 from afk.knowledge.traits import DealingStats, SourceSpec, draw_dealings, read_specs
+from afk.language import Query
 from afk.training.config import ADDED_LATER, Config, identity_of
 from afk.training.presets import preset
 
@@ -34,7 +39,9 @@ def begin(states: Any, *specs: SourceSpec) -> tuple[Environment[Any], Any]:
     env = make("S").with_sources(specs)
     keys = jax.vmap(jax.random.wrap_key_data)(states.dealings.key)
     draw = partial(draw_dealings, specs, wanted=8)
-    dealings = jax.vmap(lambda key, facts: draw(key, facts=facts))(keys, states.facts)
+    dealings = jax.vmap(lambda key, facts: draw(key, facts=places_of(facts), rumours=things_of(facts)))(
+        keys, states.facts
+    )
     return env, replace(states, dealings=dealings)
 
 
@@ -160,6 +167,44 @@ def test_a_stale_source_tells_what_was_true_at_the_start() -> None:
         answers[name] = VOCABULARY.decode(time_step.observation.response), int(time_step.dealings.lies)
     assert answers["allen"] == ("i dont know from allen", 0)
     assert answers["tom"] == (f"{colour} key in room0 from tom", 1), "it is in the agent's hands by now"
+
+
+def test_a_stale_database_tells_what_was_written_down_at_the_start() -> None:
+    stale = Asking("sql", (source(is_stale=True),))
+    env = stale.put_into(make("D"))
+    state = jax.tree.map(lambda leaf: leaf[0], env.draw_many(jax.random.key(0), 1))
+    plain = jax.tree.map(lambda leaf: leaf[0], make("D").draw_many(jax.random.key(0), 1))
+    for key in np.asarray(plain.level.good_queries):
+        question = np.array([1, 0, *key], np.int32) * (key >= 0).all()
+        (_, ours), (_, theirs) = env.step(state, question), make("D").step(plain, question)
+        assert VOCABULARY.decode(ours.observation.response) == VOCABULARY.decode(theirs.observation.response)
+
+
+def test_a_false_answer_is_of_the_same_kind_and_about_the_level() -> None:
+    env = make("CSDH").with_sources([source(lies=1.0)])
+    states = env.draw_many(jax.random.key(0), 4)
+    choices = jnp.arange(64, dtype=jnp.uint32) << 10
+
+    @jax.jit
+    @jax.vmap
+    def lie(state: Any) -> Any:
+        return jax.vmap(lambda answer: jax.vmap(partial(falsify, state, answer))(choices))(
+            state.facts.answers
+        )
+
+    kinds, others = re.compile(r"room\d|jack|mary|east|west|(\w+) (ball|box|key|zone)|blue|yellow"), set()
+    for level, (false, is_false) in enumerate(zip(*jax.device_get(lie(states)), strict=True)):
+        keys, answers = (np.asarray(leaf[level]) for leaf in (states.facts.keys, states.facts.answers))
+        there = {VOCABULARY.phrase(Query(*key)).removeprefix("where ") for key in keys if key[0] == WHERE}
+        for row in np.flatnonzero(keys[:, 0] >= 0):
+            truth = VOCABULARY.decode(answers[row])
+            for said in {VOCABULARY.decode(each) for each in false[row][is_false[row]]}:
+                assert said != truth and kinds.sub("", said) == kinds.sub("", truth)
+                others.add((truth, said))
+                if found := re.search(r"toy is (\w+ \w+)", said):
+                    assert found[1] in there, "a toy that the level holds"
+            assert (false[row][~is_false[row]] == answers[row]).all(), "where there is none it is the truth"
+    assert len(others) > 50
 
 
 def test_nothing_is_another_run_for_having_no_sources() -> None:

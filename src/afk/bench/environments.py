@@ -17,7 +17,7 @@ from afk.envs.level_pool import Batch, Pool, advance, draw_pool, start_batch
 from afk.envs.qtextworld.levels.bank import load_bank
 
 STEPS = 64  # steps in one call of a compiled loop
-_POOL = 4096
+POOL = 4096
 _ALL = "all but drawing actions"
 _COPIED = 1 << 28  # bytes
 _COPIES = 16
@@ -49,7 +49,7 @@ def bench_environment(env: Environment[Any], *, environments: int, seconds: floa
     What bounds the speed is found by leaving parts out. The bandwidth is what the states take up, read and
     written once a step, over the time of a step; beside it is what a plain copy reaches.
     """
-    pool = draw_pool(env, jax.random.key(0), _POOL)
+    pool = draw_pool(env, jax.random.key(0), POOL)
     full, compiling = measure(steps_loop(env, pool, environments), seconds)
     fields = _PARTS[env.world]
     less = {part: steps_loop(_without(env, field), pool, environments) for part, field in fields.items()}
@@ -73,7 +73,7 @@ def bench_environment(env: Environment[Any], *, environments: int, seconds: floa
 
 def bench_scaling(env: Environment[Any], sizes: Sequence[int], *, seconds: float) -> list[dict[str, float]]:
     """Steps a second in batches of different sizes."""
-    pool = draw_pool(env, jax.random.key(0), _POOL)
+    pool = draw_pool(env, jax.random.key(0), POOL)
     times = [(size, measure(steps_loop(env, pool, size), seconds)[0]) for size in sizes]
     return [{"environments": size, "steps_per_second": STEPS * size / spent} for size, spent in times]
 

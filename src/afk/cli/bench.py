@@ -64,6 +64,38 @@ def bench_env(
         make_console().print(f"{result['task']}: {bench.explain_bound(result)}")
 
 
+@app.command(name="sources")
+@with_imports
+def bench_sources(
+    task: Annotated[
+        list[str] | None, typer.Option("--task", help="A task's name or letters; may be given again.")
+    ] = None,
+    environments: Annotated[
+        int, typer.Option("--envs", min=1, max=MOST, help="Environments in a batch.")
+    ] = 4096,
+    rounds: Annotated[int, typer.Option(min=1, max=10_000, help="How often all take turns.")] = 30,
+    as_json: JsonOption = False,
+) -> None:
+    """How much longer a step takes where sources have traits: the oracle, one source and eight, in turn."""
+    from afk.bench import sources as bench
+    from afk.training.machine import describe_machine
+
+    names = task or [bench.DEFAULT_TASK]
+    found = [bench.bench_sources(name, environments=environments, rounds=rounds) for name in names]
+    rows, machine = [row for rows in found for row in rows], describe_machine()
+    if as_json:
+        print(json.dumps({"machine": machine, "rows": rows}, indent=2))
+        return
+    columns = "sources", "steps/s", "longer by", "half of rounds", "goal"
+    table = Table(Column("task", overflow="fold"), *columns)
+    for row in rows:
+        low, high = row["cost_quartiles"]
+        goal = "-" if row["goal"] is None else f"{row['goal']:.0%}"
+        longer = f"{row['cost']:.1%}", f"{low:.1%} to {high:.1%}"
+        table.add_row(row["task"], row["sources"], f"{row['steps_per_second']:,.0f}", *longer, goal)
+    make_console().print(table, machine)
+
+
 @app.command(name="train")
 @with_imports
 def bench_train(

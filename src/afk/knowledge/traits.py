@@ -16,8 +16,8 @@ from afk.checks import check_counts, check_types, is_number
 from afk.knowledge.reply import NOTHING, Reply
 from afk.knowledge.source import REFUSED
 
-# From an answer, (words,) tokens, and () uint32 of 16 bits to another of its kind; the same if there is none.
-Falsify = Callable[[jax.Array, jax.Array], jax.Array]
+# From an answer, (words,) tokens, and () uint32 of 16 bits to another of its kind; and whether there is one.
+Falsify = Callable[[jax.Array, jax.Array], tuple[jax.Array, jax.Array]]
 RANGES = ("price", "silence", "lies")
 _PRICE = RANGES.index("price")
 _NO_LIMIT = 2**30  # questions; no episode has as many steps
@@ -114,6 +114,7 @@ class Dealings(eqx.Module):
         beliefs: int8 for each wanted fact, `MISLED` where a false answer was heard, and `ACTED_ON` where the
             agent acted on one: it went on to act without having heard the truth.
         first_facts: what was true at the start; None if no source is stale.
+        rumours: what false answers are made of, if the world keeps that.
     """
 
     character: jax.Array
@@ -124,6 +125,7 @@ class Dealings(eqx.Module):
     first_question: jax.Array
     beliefs: jax.Array
     first_facts: Any = None
+    rumours: Any = None
 
     @property
     def paid(self) -> jax.Array:
@@ -150,7 +152,12 @@ class DealingStats(eqx.Module):
 
 
 def draw_dealings(
-    specs: Sequence[SourceSpec], key: jax.Array, *, wanted: int | tuple[int, ...], facts: Any
+    specs: Sequence[SourceSpec],
+    key: jax.Array,
+    *,
+    wanted: int | tuple[int, ...],
+    facts: Any,
+    rumours: Any = None,
 ) -> Dealings:
     """Draw what the sources of a level are like.
 
@@ -159,6 +166,7 @@ def draw_dealings(
         key: to draw with.
         wanted: how many wanted facts a level has at most, or in what shape they come.
         facts: what is true at the start.
+        rumours: what false answers are made of.
     """
     answers_key, character_key = jax.random.split(key)
     low, high = np.array([[getattr(spec, name) for name in RANGES] for spec in specs], np.float32).transpose(
@@ -177,6 +185,7 @@ def draw_dealings(
         first_question=zero,
         beliefs=jnp.zeros(wanted, jnp.int8),
         first_facts=facts if any(spec.is_stale for spec in specs) else None,
+        rumours=rumours,
     )
 
 
@@ -229,8 +238,8 @@ def temper(reply: Reply, traits: Traits, key: jax.Array, *, falsify: Falsify, re
     first, second = jax.random.key_data(key)
     choice = (first & 0xFF) << 8 | (second & 0xFF)
     refuses = ((first >> 8) < traits.silence * _BITS) | traits.is_spent
-    false = falsify(reply.tokens, choice)
-    lies = reply.is_told & ((second >> 8) < traits.lies * _BITS) & (false != reply.tokens).any()
+    false, is_false = falsify(reply.tokens, choice)
+    lies = reply.is_told & ((second >> 8) < traits.lies * _BITS) & is_false
     return Reply(
         tokens=jnp.where(refuses, refusal, jnp.where(lies, false, reply.tokens)),
         kind=jnp.where(refuses, jnp.int8(REFUSED), reply.kind),

@@ -11,13 +11,13 @@ import jax.numpy as jnp
 from afk.envs.core import Environment, EpisodeStats, TimeStep
 from afk.envs.qbabyai.levels.tasks import Task
 from afk.envs.qbabyai.world import cells, dynamics
-from afk.envs.qbabyai.world.asking import retell, sign
+from afk.envs.qbabyai.world.asking import length_of, places_of, retell
+from afk.envs.qbabyai.world.rumours import things_of
 from afk.envs.qbabyai.world.state import MAX_GOOD_QUERIES, Observation, State
 from afk.envs.qbabyai.world.view import look
 from afk.envs.qbabyai.world.words import (
     MISSION_LENGTH,
     REFUSAL,
-    SILENCE,
     SOURCE_NAMES,
     UNKNOWN,
     VOCABULARY,
@@ -101,8 +101,8 @@ class GridWorld(Environment[State]):
 
     def observe(self, state: State) -> Observation:
         """What the agent sees before it has asked anything."""
-        response = sign(jnp.asarray(SILENCE), jnp.int32(0), max(1, len(self.sources)))
-        return Observation(look(state), state.level.mission, response * False, self._terms(state))
+        response = jnp.zeros(length_of(len(self.sources)), jnp.uint8)
+        return Observation(look(state), state.level.mission, response, self._terms(state))
 
     def step(self, state: State, action: jax.Array) -> tuple[State, TimeStep]:
         """Act or ask; see `afk.envs.qbabyai.world.dynamics.step`."""
@@ -140,6 +140,12 @@ class QBabyAI(GridWorld):
         state, sound = self.task.draw(key)
         if self.sources:
             dealings_key = jax.random.fold_in(key, _DEALINGS)
-            dealings = draw_dealings(self.sources, dealings_key, wanted=MAX_GOOD_QUERIES, facts=state.facts)
+            dealings = draw_dealings(
+                self.sources,
+                dealings_key,
+                wanted=MAX_GOOD_QUERIES,
+                facts=places_of(state.facts),
+                rumours=things_of(state.facts),
+            )
             state = replace(state, dealings=dealings)
         return state, sound

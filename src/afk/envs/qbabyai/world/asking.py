@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,6 +15,8 @@ from afk.envs.qbabyai.world.state import State
 from afk.envs.qbabyai.world.words import (
     FROM,
     REFUSAL,
+    RESPONSE_LENGTH,
+    ROOM_WORD,
     SIGNED_LENGTH,
     SILENCE,
     SOURCE_TOKENS,
@@ -46,7 +49,11 @@ def retell(source: KnowledgeSource, states: State, seed: int) -> State:
     """First states, with a leading axis, with what a source tells in the place of what the oracle knows."""
     seeds = level_seeds(seed, len(states.step))
     facts, wanted = jax.device_get((states.facts, states.level.good_queries))
-    return replace(states, facts=tabulate(source, facts, wanted, seeds, VOCABULARY))
+    told = tabulate(source, facts, wanted, seeds, VOCABULARY)
+    dealings = states.dealings
+    if dealings is not None and dealings.first_facts is not None:
+        dealings = replace(dealings, first_facts=places_of(told))
+    return replace(states, facts=told, dealings=dealings)
 
 
 def ask_oracle(
@@ -100,15 +107,17 @@ def ask_source(
     here = available(_believed(state.facts, dealings, is_stale), is_at_lock(state))
     traits = traits_of(specs, dealings, source)
     key = answer_key(specs, dealings, source, query, state.queries)
-    terms = {"refusal": jnp.asarray(REFUSAL), "falsify": partial(falsify, state)}
     if live is None:
-        reply = ask(here, query, traits, key, unknown=jnp.asarray(UNKNOWN), **terms)
-        revealed = _revealed(state, query, reply)
+        truth = ask(here, query, unknown=jnp.asarray(UNKNOWN))
+        revealed = _revealed(state, query, truth)
     else:
         truth, revealed = _ask_live(live, state, here, query, is_query)
-        reply = temper(truth, traits, key, **terms)
     if dealings.first_facts is not None:
-        reply = _if_true(reply, state.facts)
+        truth = _if_true(truth, state.facts)
+    # Lies are made in sentences that are as long as signed ones: to make them longer afterwards is dear.
+    truth = replace(truth, tokens=_lengthen(truth.tokens, len(specs)))
+    refusal = _lengthen(REFUSAL, len(specs))
+    reply = temper(truth, traits, key, refusal=refusal, falsify=partial(falsify, state))
     asked = state.asked | (revealed & (reply.fact != NOTHING) & is_query)
     dealings, cost = settle(
         dealings,
@@ -120,14 +129,37 @@ def ask_source(
         step=state.step + 1,
     )
     state = replace(state, asked=asked, queries=state.queries + is_query, dealings=dealings)
-    return state, sign(reply.tokens, source, len(specs)) * is_query, cost
+    return state, _sign(reply.tokens, source, len(specs)) * is_query, cost
+
+
+class Places(eqx.Module):
+    """What changes of a level's facts while things are taken and put down.
+
+    Attributes:
+        scope: (facts,) int8, see `FactTable`.
+        rooms: (facts,) uint8, the words where answers may name a room.
+    """
+
+    scope: jax.Array
+    rooms: jax.Array
+
+
+def places_of(facts: FactTable) -> Places:
+    """Where things are now, for sources that will know no better later."""
+    return Places(facts.scope, facts.answers[..., ROOM_WORD])
 
 
 def _believed(facts: FactTable, dealings: Dealings, is_stale: jax.Array) -> FactTable:
     """The facts as a source knows them."""
-    if dealings.first_facts is None:
+    first = dealings.first_facts
+    if first is None:
         return facts
-    return jax.tree.map(lambda first, now: jnp.where(is_stale, first, now), dealings.first_facts, facts)
+    names_room = is_stale & (np.arange(facts.answers.shape[-1]) == ROOM_WORD)
+    return replace(
+        facts,
+        scope=jnp.where(is_stale, first.scope, facts.scope),
+        answers=jnp.where(names_room, first.rooms[:, None], facts.answers),
+    )
 
 
 def _if_true(reply: Reply, facts: FactTable) -> Reply:
@@ -137,11 +169,20 @@ def _if_true(reply: Reply, facts: FactTable) -> Reply:
     return replace(reply, fact=jnp.where(holds, reply.fact, NOTHING))
 
 
-def sign(tokens: jax.Array, source: jax.Array, sources: int) -> jax.Array:
-    """An answer, (12,) uint8; of several sources it says whose it is: (14,)."""
+def _lengthen(tokens: jax.Array | np.ndarray, sources: int) -> jax.Array:
+    """An answer with room for whose it is, if there are several sources."""
+    return jnp.pad(jnp.asarray(tokens), (0, length_of(sources) - len(tokens)), constant_values=PAD)
+
+
+def length_of(sources: int) -> int:
+    """How many tokens an answer has, with so many sources."""
+    return RESPONSE_LENGTH if sources <= 1 else SIGNED_LENGTH
+
+
+def _sign(tokens: jax.Array, source: jax.Array, sources: int) -> jax.Array:
+    """An answer; of several sources it says whose it is."""
     if sources == 1:
         return tokens
-    tokens = jnp.pad(tokens, (0, SIGNED_LENGTH - len(tokens)), constant_values=PAD)
     size = (tokens != PAD).sum()
     place = jnp.arange(len(tokens))
     signed = jnp.where(place == size, FROM, tokens)

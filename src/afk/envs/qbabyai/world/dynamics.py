@@ -15,12 +15,11 @@ from afk.envs.qbabyai.world import cells
 from afk.envs.qbabyai.world.asking import ask_oracle, ask_source
 from afk.envs.qbabyai.world.goals import GOALS, Situation
 from afk.envs.qbabyai.world.state import State, room_of
-from afk.envs.qbabyai.world.words import COLOUR_ADJECTIVES, ROOM_TOKENS, VOCABULARY, WHERE
+from afk.envs.qbabyai.world.words import COLOUR_ADJECTIVES, ROOM_TOKENS, ROOM_WORD, VOCABULARY, WHERE
 from afk.knowledge.facts import EVERYWHERE, NEVER, FactTable
 from afk.knowledge.live import Live
 from afk.knowledge.traits import SourceSpec
 
-ROOM_WORD = 3  # where "COLOUR KIND in roomK" names the room
 _KIND_NOUNS = {
     kind: VOCABULARY.nouns.index(cells.KIND_WORDS[kind]) for kind in (cells.KEY, cells.BALL, cells.BOX)
 }

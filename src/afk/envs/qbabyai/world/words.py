@@ -22,6 +22,7 @@ VOCABULARY = Vocabulary(
 WHERE = VOCABULARY.functions.index("where")
 MISSION_LENGTH = 20  # tokens of an instruction
 RESPONSE_LENGTH = 12  # tokens of an answer
+ROOM_WORD = 3  # where "COLOUR KIND in roomK" names the room
 UNKNOWN = VOCABULARY.encode("i dont know", RESPONSE_LENGTH)
 REFUSAL = VOCABULARY.encode("i dont", RESPONSE_LENGTH)  # who says no more does not want to
 SILENCE = np.zeros_like(UNKNOWN)  # the response of a step that asked nothing

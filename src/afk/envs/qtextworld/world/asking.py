@@ -74,7 +74,9 @@ def ask(
             reply,
             traits_of(specs, dealings, source),
             answer_key(specs, dealings, source, command, state.queries),
-            falsify=lambda _, choice, fact=reply.fact: falsify(book, believed, fact, choice),
+            falsify=lambda truth, choice, fact=reply.fact: _compare(
+                truth, falsify(book, believed, fact, choice)
+            ),
             refusal=jnp.zeros_like(reply.tokens).at[0].set(book.refusal),
         )
     if believed is not state:
@@ -94,6 +96,11 @@ def ask(
         )
     state = replace(state, asked=asked, queries=state.queries + is_query, dealings=dealings)
     return state, reply.tokens, cost
+
+
+def _compare(truth: jax.Array, said: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """What is said, and whether it is another answer than the true one; (4, 2) spans each."""
+    return said, (said != truth).any()
 
 
 def _believed(state: State, specs: Sequence[SourceSpec]) -> State:
