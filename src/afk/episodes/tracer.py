@@ -160,9 +160,8 @@ def _act(
 ) -> tuple[Actors, jax.Array, Moment]:
     """A step of the one actor, the key of the next, and all that led to it and came of it."""
     following_key, key = jax.random.split(key)
-    decided = decide(agent, agent_inputs(play, agent, actors))
-    following, time_step, experience, _ = act(play, agent, levels, actors, key, deciding=lambda *_: decided)
-    _, output = decided
+    _, output = decide(agent, agent_inputs(play, agent, actors))
+    following, time_step, experience, _ = act(play, agent, levels, actors, key)
     heads, asking = agent.weigh(output, experience.action)
     # Where the episode ends the actor is in the next one already: how this one ended is worked out again.
     states, _ = jax.vmap(play.env.step)(actors.batch.states, experience.action)

@@ -81,6 +81,6 @@ class _StepExpert:
                 return Move(tool, line)
             try:
                 self._actions = carry_out(read_macro(line, seen), seen)
-            except ValueError:
-                break
+            except ValueError as error:
+                rest = f"Invalid: {error}\n{rest}"
         return Move("act", "done")

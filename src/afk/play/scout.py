@@ -1,6 +1,7 @@
 """The expert's mind in Q-BabyAI: what to ask and which macro to say, of a summary of what was seen."""
 
 import re
+from collections.abc import Iterator
 
 _THING = re.compile(r"a (\w+ (?:key|ball|box|square))")
 _DOOR = re.compile(r"(open|closed|locked) (\w+) door room(\d+)-room(\d+)")
@@ -27,11 +28,22 @@ class Scout:
         self._suitcase: dict[str, str] = {}
         self._rooms: dict[str, int] = {}
         self._asked: set[str] = set()
+        self._said = ""
+        self._barred: set[str] = set()  # macros to which no way is known while things are as they are
+        self.doors: list[tuple[str, str, tuple[int, int]]] = []
+        self.things: dict[str, int] = {}
+        self.unseen: set[int] = set()
+        self.carried = ""
 
     def decide(self, text: str) -> tuple[str, str]:
         """A tool, ``act`` or ``ask``, and what to say."""
         self._listen(text)
+        before = self.doors, self.things, self.unseen, self.carried
         self._look(text)
+        if before != (self.doors, self.things, self.unseen, self.carried):
+            self._barred.clear()
+        if text.startswith("Invalid: no way"):
+            self._barred.add(self._said)
         if (question := self._wonder()) is not None and question not in self._asked and self._may_ask:
             self._asked.add(question)
             return "ask", question
@@ -134,28 +146,37 @@ class Scout:
         return self.target is None or self.things.get(self.target) not in self._reachable()
 
     def _go(self) -> str:
-        """The macro to say."""
+        """The macro to say: the best to which a way is known."""
+        self._said = next((each for each in self._options() if each not in self._barred), "explore")
+        return self._said
+
+    def _options(self) -> Iterator[str]:
+        """Macros that may lead on, the best first."""
         near = self._reachable()
         if self.target in self.things and self.things[self.target] in near:
-            return f"{'open' if 'find' in self.mission.split(', ')[-1] else 'go to'} the {self.target}"
+            yield f"{'open' if 'find' in self.mission.split(', ')[-1] else 'go to'} the {self.target}"
         locked = [
             (colour, pair) for state, colour, pair in self.doors if state == "locked" and near & {*pair}
         ]
         if self._is_locked_out() and locked:
-            leads = sorted(locked, key=lambda door: self.room not in door[1])
-            colour, pair = leads[0]
-            beyond = next((room for room in pair if room not in near), pair[0])
-            door = f"the locked {colour} door to room{beyond}"
-            if self.key is None and self._may_ask:
-                return f"go to {door}"
-            key = f"{self.key} key" if self.key else next((each for each in self.things if "key" in each), "")
-            if self.carried.endswith("key") and (not self.key or self.carried == key):
-                return f"open {door}"
-            if key in self.things and self.things[key] in near:
-                return f"pick up the {key}"
-            if (room := self._rooms.get(key)) in near and room in self.unseen and room not in self.here:
-                return f"go to room{room}"
-            return "explore"
-        if self.room in near and self.room in self.unseen and self.room not in self.here:
-            return f"go to room{self.room}"
-        return "explore"
+            yield from self._unlock(locked, near)
+        elif self.room in near and self.room in self.unseen and self.room not in self.here:
+            yield f"go to room{self.room}"
+
+    def _unlock(self, locked: list[tuple[str, tuple[int, int]]], near: set[int]) -> Iterator[str]:
+        """What leads through one of some locked doors."""
+        locked = sorted(locked, key=lambda door: self.room not in door[1])
+        doors = [
+            f"the locked {colour} door to room{next((room for room in pair if room not in near), pair[0])}"
+            for colour, pair in locked
+        ]
+        if self.key is None and self._may_ask:
+            yield from (f"go to {door}" for door in doors)
+            return
+        key = f"{self.key} key" if self.key else next((each for each in self.things if "key" in each), "")
+        if self.carried.endswith("key") and (not self.key or self.carried == key):
+            yield from (f"open {door}" for door in doors)
+        elif key in self.things and self.things[key] in near:
+            yield f"pick up the {key}"
+        elif (room := self._rooms.get(key)) in near and room in self.unseen and room not in self.here:
+            yield f"go to room{room}"
