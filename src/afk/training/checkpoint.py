@@ -151,8 +151,10 @@ def _describe(file: Any) -> dict[str, Any]:
 
 
 def _named(tree: Any) -> dict[str, np.ndarray]:
-    """The leaves by their path, random keys as numbers."""
-    return {name: np.asarray(_plain(leaf)) for name, leaf in _leaves(tree)}
+    """The leaves by their path, random keys as numbers; they leave the device all at once."""
+    leaves = _leaves(tree)
+    arrays = jax.device_get([_plain(leaf) for _, leaf in leaves])
+    return {name: np.asarray(array) for (name, _), array in zip(leaves, arrays, strict=True)}
 
 
 def _leaves(tree: Any) -> list[tuple[str, Any]]:

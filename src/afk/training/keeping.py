@@ -141,7 +141,7 @@ def keep_agents(folder: Path, config: Config, learner: Any, rows: list[Row], new
         rows: of the log so far.
         new: the evaluated line of each seed.
     """
-    agents = eqx.filter(learner.agent, eqx.is_array)
+    agents = jax.device_get(eqx.filter(learner.agent, eqx.is_array))
     for index, row in enumerate(new):
         seed, evaluation = row["seed"], row["evaluation"]
         agent = jax.tree.map(lambda leaf, index=index: leaf[index], agents)
