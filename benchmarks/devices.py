@@ -36,7 +36,7 @@ from afk.training.update import CompiledUpdates
 
 RECORD = Path("results/devices-cpu.json")
 COUNTS = (1, 2, 4, 8)
-LINES = 6
+LINES = 5
 EVALUATED = {"log_every": 2, "evaluate_every": 2, "evaluation_episodes": 40, "levels": 256}
 # Small runs: preset, task and what is smaller.
 RUNS = {
