@@ -99,8 +99,15 @@ class _Endpoint(BaseHTTPRequestHandler):
         server.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
         code, content = server.answers.pop(0)
         self.send_response(code)
+        if code == 302:
+            self.send_header("Location", content)
         self.end_headers()
         self.wfile.write(content.encode())
+
+    def do_GET(self) -> None:
+        server: Any = self.server
+        server.asked.append(self.headers["Authorization"])
+        self.send_error(404)
 
     def log_message(self, format: str, *args: Any) -> None:
         pass
@@ -146,6 +153,18 @@ def test_what_is_wrong_with_an_endpoint_is_one_line(endpoint: Any, answers: Any,
     with pytest.raises(ValueError, match=problem) as raised:
         LanguageModel(retries=1, wait=0.01).open(FACTS, 0).ask(["what key"])
     assert "secret-key" not in str(raised.value) and "\n" not in str(raised.value)
+
+
+def test_the_key_is_for_the_endpoint_alone(endpoint: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    endpoint.answers = [completion("red key to the door, says secret-key"), (302, "/elsewhere")]
+    session = LanguageModel(retries=0).open(FACTS, 0)
+    assert session.ask(["what key"])[0].text == "red key to the door, says ***"
+    with pytest.raises(ValueError, match="answers 302"):
+        session.ask(["what key"])
+    assert len(endpoint.asked) == 2 and not endpoint.answers
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://example.org/v1")
+    with pytest.raises(ValueError, match="over https or to this machine only, not to example"):
+        LanguageModel().open(FACTS, 0)
 
 
 def test_an_endpoint_that_is_down_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

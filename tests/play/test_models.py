@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from afk.knowledge.keys import KEY_NAME
 from afk.play.budget import Budget, BudgetSpentError
-from afk.play.client import KEY_NAME, Endpoint
+from afk.play.client import Endpoint
 from afk.play.evaluation import Settings, evaluate_model
 from afk.play.serving import ExpertModel, Reply
 from afk.play.tools import describe_tools, read_reply
@@ -162,10 +163,14 @@ def test_the_key_goes_to_the_server_and_nowhere_else(tmp_path: Path, monkeypatch
         evaluate_model(Settings("model", "C", episodes=1), Endpoint(address, "model"), tmp_path)
     assert seen[0]["Authorization"] == "Bearer sk-secret"
     assert "bad key ***" in str(error.value) and "sk-secret" not in str(error.value)
-    evaluate(lambda *_: say(""), tmp_path / "played", episodes=1)
+    evaluate(lambda *_: say("my key is sk-secret"), tmp_path / "played", episodes=1)
     assert not [path for path in tmp_path.rglob("*.*") if "sk-secret" in path.read_text()]
     with pytest.raises(ValueError, match="over https or to this machine only, not to example"):
         Endpoint("http://example.org/v1", "model")
+    late = 401, {}, b" " + b"x" * 292 + b" sk-secret"  # which would be cut in the middle of it
+    with rude(late) as (address, _), pytest.raises(ValueError) as error:
+        Endpoint(address, "model").complete([], [])
+    assert "sk-" not in str(error.value)
     away = 302, {"Location": "http://example.org/"}, b""
     with rude(away) as (address, _), pytest.raises(ValueError, match="the server refused: 302"):
         Endpoint(address, "model").complete([], [])

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from afk.knowledge.keys import check_way, key_header, without_key
 from afk.knowledge.source import Answer, Facts, KnowledgeSource, Session, SessionByQuestion
 
 _DEFAULT_ADDRESS = "https://api.openai.com/v1"
@@ -21,6 +22,16 @@ _PROMPT = (
     "{unknown}. Say nothing else."
 )
 _AGAIN = (408, 409, 429, 500, 502, 503, 504)  # answers of a server after which one may ask again
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Goes nowhere else: the key, and what is asked, are for the endpoint."""
+
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        """No request."""
+
+
+_OPENER = urllib.request.build_opener(_NoRedirects)
 
 
 @dataclass(frozen=True)
@@ -50,6 +61,7 @@ class LanguageModel(KnowledgeSource):
         address = os.environ.get("OPENAI_BASE_URL", _DEFAULT_ADDRESS).rstrip("/")
         if urlsplit(address).scheme not in ("http", "https") or not urlsplit(address).netloc:
             raise ValueError("OPENAI_BASE_URL is an address such as http://127.0.0.1:8000/v1")
+        check_way(address)
         return _ModelSession(self, facts, seed, address)
 
 
@@ -82,9 +94,7 @@ class _ModelSession(SessionByQuestion):
 
     def _post(self, content: dict[str, Any]) -> Any:
         """The endpoint's answer as JSON, asked for again where that may help."""
-        headers = {"Content-Type": "application/json"}
-        if key := os.environ.get("OPENAI_API_KEY"):
-            headers["Authorization"] = f"Bearer {key}"
+        headers = {"Content-Type": "application/json"} | key_header()
         request = urllib.request.Request(
             f"{self._address}/chat/completions", json.dumps(content).encode(), headers, method="POST"
         )
@@ -93,10 +103,10 @@ class _ModelSession(SessionByQuestion):
             if attempt:
                 time.sleep(self._model.wait * 2 ** (attempt - 1))
             try:
-                with urllib.request.urlopen(request, timeout=self._model.timeout) as reply:
-                    return json.loads(reply.read(1_000_000))
+                with _OPENER.open(request, timeout=self._model.timeout) as reply:
+                    return json.loads(without_key(reply.read(1_000_000).decode(errors="replace")))
             except urllib.error.HTTPError as error:
-                problem = f"answers {error.code} {error.reason}"
+                problem = f"answers {error.code} {without_key(str(error.reason))}"
                 if error.code not in _AGAIN:
                     break
             except TimeoutError:

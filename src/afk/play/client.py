@@ -1,7 +1,6 @@
 """A client of Chat Completions over HTTP, of the standard library: retries, rate limits, and no redirects."""
 
 import json
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,11 +10,10 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from afk.files import parse_json
+from afk.knowledge.keys import check_way, key_header, without_key
 
-KEY_NAME = "OPENAI_API_KEY"
 _LARGEST = 4 * 2**20  # bytes of a reply that are read
 _LONGEST_WAIT = 120.0  # seconds that a server may make us wait before we try again
-_AT_HOME = ("127.0.0.1", "::1", "localhost")
 
 
 class Reply(NamedTuple):
@@ -74,10 +72,7 @@ class Endpoint:
             raise ValueError(
                 f"--base-url is an address such as http://127.0.0.1:8000/v1, not {_host_of(self.base_url)!r}"
             )
-        if os.environ.get(KEY_NAME) and address.scheme == "http" and address.hostname not in _AT_HOME:
-            raise ValueError(
-                f"{KEY_NAME} is sent over https or to this machine only, not to {address.hostname}"
-            )
+        check_way(self.base_url)
 
     def complete(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> Reply:
         """The model's next message; a ValueError of one line if there is none to be had."""
@@ -95,11 +90,11 @@ class Endpoint:
                 pause *= 2
         raise ValueError(f"{self.model} did not answer after {self.tries} tries: {problem}")
 
-    def _post(self, body: bytes) -> bytes:
+    def _post(self, body: bytes) -> str:
         """The body of the answer to a request."""
-        address, key = urlsplit(self.base_url), os.environ.get(KEY_NAME, "")
+        address = urlsplit(self.base_url)
         kind = HTTPSConnection if address.scheme == "https" else HTTPConnection
-        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
+        headers = {"Content-Type": "application/json"} | key_header()
         connection = kind(address.hostname or "", address.port, timeout=self.timeout)
         try:
             connection.request("POST", f"{address.path.rstrip('/')}/chat/completions", body, headers)
@@ -111,15 +106,14 @@ class Endpoint:
             connection.close()
         if len(content) > _LARGEST:
             raise _TryAgain(f"a reply of more than {_LARGEST:,} bytes")
-        return _check(response, content, key)
+        return _check(response, without_key(content.decode(errors="replace")))
 
 
-def _check(response: HTTPResponse, content: bytes, key: str) -> bytes:
-    """The content of a good answer; what else there is is raised, and never holds the key."""
+def _check(response: HTTPResponse, content: str) -> str:
+    """The content of a good answer; what else there is is raised."""
     if response.status == 200:
         return content
-    said = " ".join(content[:300].decode(errors="replace").split())
-    why = f"{response.status} {response.reason}: {said.replace(key, '***') if key else said}"
+    why = f"{response.status} {without_key(response.reason)}: {' '.join(content[:300].split())}"
     if response.status in (408, 409, 425, 429) or response.status >= 500:
         raise _TryAgain(why, _wait_of(response.getheader("Retry-After")))
     raise ValueError(f"the server refused: {why}")
@@ -139,7 +133,7 @@ def _wait_of(header: str | None) -> float | None:
         return None
 
 
-def _read(content: bytes, seconds: float) -> Reply:
+def _read(content: str, seconds: float) -> Reply:
     """The reply in the body of an answer."""
     try:
         answer = parse_json(content)

@@ -1,0 +1,26 @@
+"""The key of a model's endpoint: it comes from the environment, and only the endpoint ever sees it."""
+
+import os
+from urllib.parse import urlsplit
+
+KEY_NAME = "OPENAI_API_KEY"
+_AT_HOME = ("127.0.0.1", "::1", "localhost")
+
+
+def check_way(address: str) -> None:
+    """A ValueError if there is a key, and others could read it on its way to an address."""
+    parts = urlsplit(address)
+    if os.environ.get(KEY_NAME) and parts.scheme == "http" and parts.hostname not in _AT_HOME:
+        raise ValueError(f"{KEY_NAME} is sent over https or to this machine only, not to {parts.hostname}")
+
+
+def key_header() -> dict[str, str]:
+    """The header that holds the key; none without a key."""
+    key = os.environ.get(KEY_NAME)
+    return {"Authorization": f"Bearer {key}"} if key else {}
+
+
+def without_key(said: str) -> str:
+    """What an endpoint said, whose answers may hold what it was sent."""
+    key = os.environ.get(KEY_NAME)
+    return said.replace(key, "***") if key else said
