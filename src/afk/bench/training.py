@@ -38,11 +38,11 @@ def bench_training(config: Config, *, seconds: float) -> dict[str, Any]:
     rollout, _ = measure(_rollout(config, learner, levels), seconds)
     pool = jax.tree.map(lambda leaf: leaf[0], levels.pool)
     world, _ = measure(steps_loop(play_of(config).env, pool, seeds * settings.environments), seconds)
-    operations = _operations(config, learner)
+    operations = operations_a_step(config, learner)
     update, compiling = _updates(config, learner, levels, seconds)
     world *= per_update / (STEPS * seeds * settings.environments)
     learned, passes = algorithm_of(settings).cost(settings)
-    rate = _device_rate(settings.half_precision, seconds)
+    rate = device_rate(settings.half_precision, seconds)
     return {
         "machine": describe_machine(),
         "task": play_of(config).env.name,
@@ -95,7 +95,7 @@ def _updates(config: Config, learner: Learner, levels: Any, seconds: float) -> t
     return spent / config.log_every, compiled.compile_seconds
 
 
-def _operations(config: Config, learner: Learner) -> float | None:
+def operations_a_step(config: Config, learner: Learner) -> float | None:
     """Arithmetic of the network on one step, as XLA counts it before anything is compiled; None if it cannot.
 
     It is counted as for a CPU, in float32: what libraries compute on a GPU XLA does not count. Where there is
@@ -117,7 +117,7 @@ def _operations(config: Config, learner: Learner) -> float | None:
     return None if operations is None else operations / config.settings.environments
 
 
-def _device_rate(half_precision: bool, seconds: float) -> float:
+def device_rate(half_precision: bool, seconds: float) -> float:
     """Operations a second of a large matrix product."""
     size = _MATRIX if jax.default_backend() != "cpu" else _MATRIX // 8
     matrix = jnp.ones((size, size), jnp.bfloat16 if half_precision else jnp.float32)
