@@ -51,9 +51,17 @@ def test_a_game_of_ones_own_is_a_name_like_any_other(kept: Bank, monkeypatch: py
 
 @pytest.mark.parametrize(
     ("short", "name"),
-    [("danger", "qbabyai/danger"), ("take-1", "qtextworld/take-1"), ("released/danger", "released/danger")],
+    [
+        ("danger", "qbabyai/danger"),
+        ("take-1", "qtextworld/take-1"),
+        ("released/danger", "released/danger"),
+        ("Take 2 Cut", "qtextworld/take-2-cut"),
+        ("Object in Box + Danger", "qbabyai/object-in-box+danger"),
+        ("cs", "qbabyai/object-in-box+danger"),
+        ("released/cs", "released/object-in-box+danger"),
+    ],
 )
-def test_the_world_can_be_left_out_of_a_name(short: str, name: str) -> None:
+def test_names_may_be_short_and_written_as_titles_are(short: str, name: str) -> None:
     assert registry.task_named(short) == name
 
 

@@ -4,7 +4,8 @@ The paper's letters name tasks of Q-BabyAI, too: ``CS`` is Object in Box + Dange
 in the edition that has the levels of the authors' released code.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar
@@ -54,17 +55,26 @@ def task_names() -> tuple[str, ...]:
 def find_task(name: str) -> Task:
     """The task of a name, or of letters; a ValueError that names the nearest ones if there is none.
 
-    The world can be left out of a name: ``danger`` is ``qbabyai/danger``, the first of that name.
+    The world can be left out of a name: ``danger`` is ``qbabyai/danger``, the first of that name. If there is
+    none it is read as a title is written: ``Object in Box + Danger``, ``Take 1``, ``cs``.
     """
     tasks = _tasks()
-    full = tasks_by_letters().get(name, name)
-    if full not in tasks:
-        full = next((each for each in tasks if each.partition("/")[2] == name), None)
+    plain = re.sub(r" ?\+ ?", "+", name.lower()).replace(" ", "-")
+    full = _find_name(name, tasks) or _find_name(plain, tasks)
     if full is None:
         near = get_close_matches(name, tasks, n=3, cutoff=0.4)
         hint = f"did you mean {' or '.join(near)}?" if near else "`afk tasks` lists them all."
         raise ValueError(f"unknown task {name!r}; {hint} A task of your own takes --import MODULE")
     return tasks[full]
+
+
+def _find_name(name: str, tasks: Iterable[str]) -> str | None:
+    """The name of a task by its name, long or short, or its letters; letters may be small."""
+    if name in tasks:
+        return name
+    edition, slash, letters = name.rpartition("/")
+    full = tasks_by_letters().get(f"{edition}{slash}{letters.upper()}")
+    return full or next((each for each in tasks if each.partition("/")[2] == name), None)
 
 
 def task_named(text: str) -> str:
