@@ -2,17 +2,17 @@
 
     python benchmarks/update_variants.py --out variants.json [--seconds 230] [--only WORD] [--size small]
 
-First the FiLM block with its gradient, in every form of a convolution; then whole updates of PPO, preset
-`fast`, with one seed and with five, and of DQN, each with one thing changed. Programs are traced one by one,
-compiled side by side, and measured when all are compiled or two thirds of the time are over. A share is that
-of the rate of a large product of matrices in bfloat16, which is measured first. Rows of other minibatches
-learn otherwise; all others compute the same numbers but for rounding.
+Whole updates of PPO, preset `fast`, with one seed and with five, and of DQN, each with one thing changed, and
+the FiLM block with its gradient in every form of a convolution. What matters most comes first, and what might
+break a device's context last. Programs of a round are traced one by one and compiled side by side. A share is
+that of the rate of a large product of matrices, which is measured first. Rows of other minibatches learn
+otherwise; all others compute the same numbers but for rounding.
 """
 
 import argparse
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from convolutions import FORMS, Form, in_one_kernel
+from convolutions import FORMS, Form
 from jax.custom_batching import custom_vmap
 
 from afk.agents.networks import convolution, transformer
@@ -44,8 +44,10 @@ from afk.training.machine import describe_machine
 from afk.training.presets import preset
 from afk.training.trainer import first_learners
 
+TRITON = "one kernel (Triton)"
+SAFE_FORMS = tuple(name for name in FORMS if name != TRITON)
 GRID, TEXT = ("fast", "qbabyai/object-in-box"), ("paper-wide", "qtextworld/take-1")
-_COMPILING = 2 / 3  # of all the time, at most
+_PARTS = (0.4, 0.75, 1.0)  # of all the time, when each round is to be over
 _EACH = 1.0  # seconds that a measurement takes
 _UPDATES = {GRID: 5, TEXT: 8}  # in one call
 _SIZES = {
@@ -113,38 +115,31 @@ def with_form(form: Form) -> Patch:
     return convolution, "convolve", form
 
 
-# What matters most comes first: a run that is stopped early has that.
-VARIANTS = (
+SURE = (
     Variant("as it is"),
     Variant("as it is", seeds=5),
     Variant("networks learn in turn", seeds=5, patches=(_IN_TURN,)),
     Variant("as it is", TEXT),
-    Variant("loops in CUDA graphs", options={_GRAPHS: _WHOLE}),
-    Variant(
-        "networks learn in turn, loops in CUDA graphs",
-        seeds=5,
-        options={_GRAPHS: _WHOLE},
-        patches=(_IN_TURN,),
-    ),
-    Variant("one kernel (Triton)", seeds=5, patches=(with_form(in_one_kernel),)),
-    Variant("one kernel (Triton)", patches=(with_form(in_one_kernel),)),
-    Variant("no CUDA graphs", options={_GRAPHS: ""}),
+)
+OTHERS = (
     Variant("4 minibatches", changes={"settings.minibatches": 4}),
+    Variant("no CUDA graphs", options={_GRAPHS: ""}),
+    Variant("three cuts", TEXT, patches=((transformer, "_CUTS", ((0.25, 128), (0.875, 176), (1.0, 256))),)),
+    Variant("attention by XLA", TEXT, patches=((transformer, "_suits_cudnn", lambda query: False),)),
     Variant("2 minibatches", changes={"settings.minibatches": 2}),
     Variant("4 minibatches, in turn", seeds=5, changes={"settings.minibatches": 4}, patches=(_IN_TURN,)),
-    Variant(
-        "kernels side by side in CUDA graphs",
-        options={"xla_gpu_command_buffer_scheduling_mode": "CONCURRENT"},
-    ),
-    Variant("loops in CUDA graphs", TEXT, options={_GRAPHS: _WHOLE}),
-    Variant("three cuts", TEXT, patches=((transformer, "_CUTS", ((1 / 4, 128), (7 / 8, 176), (1.0, 256))),)),
-    Variant("cuts of 192 and 320", TEXT, patches=((transformer, "_CUTS", ((7 / 8, 192), (1.0, 320))),)),
-    Variant("attention by XLA", TEXT, patches=((transformer, "_suits_cudnn", lambda query: False),)),
     Variant("no Triton products", options={"xla_gpu_enable_triton_gemm": False}),
     Variant("latency hiding", options={"xla_gpu_enable_latency_hiding_scheduler": True}),
-    Variant("all tilings tried", options={"xla_gpu_exhaustive_tiling_search": True}),
+    Variant("cuts of 192 and 320", TEXT, patches=((transformer, "_CUTS", ((0.875, 192), (1.0, 320))),)),
     Variant("nine products", patches=(with_form(FORMS["nine products"]),)),
-    Variant("unfolded, one product", patches=(with_form(FORMS["unfolded, one product"]),)),
+)
+RISKY = (
+    Variant("loops in CUDA graphs", options={_GRAPHS: _WHOLE}),
+    Variant("loops in CUDA graphs, in turn", seeds=5, options={_GRAPHS: _WHOLE}, patches=(_IN_TURN,)),
+    Variant("CUDA graphs side by side", options={"xla_gpu_command_buffer_scheduling_mode": "CONCURRENT"}),
+    Variant("loops in CUDA graphs", TEXT, options={_GRAPHS: _WHOLE}),
+    Variant(TRITON, patches=(with_form(FORMS[TRITON]),)),
+    Variant(TRITON, seeds=5, patches=(with_form(FORMS[TRITON]),)),
 )
 
 
@@ -156,16 +151,20 @@ class Log:
         titles = f"{'ms':>9} {'steps/s':>9} {'share':>6} {'compiled':>8}"
         print(f"{'what':26} {'seeds':>5}  {'variant':46} {titles}")
 
-    def add(self, what: str, seeds: int, name: str, **found: Any) -> None:
-        """A row: `milliseconds` and `share`, and `steps_per_second` and `compile_seconds`; or an `error`."""
-        self._rows.append({"what": what, "seeds": seeds, "variant": name, **found})
-        numbers = (
-            f"{found['milliseconds']:9.2f} {found.get('steps_per_second', 0):9,.0f} "
-            f"{found['share']:6.1%} {found.get('compile_seconds', 0):7.1f}s"
-            if "milliseconds" in found
-            else found["error"][:60]
-        )
-        print(f"{what[:26]:26} {seeds:5}  {name[:46]:46} {numbers}", flush=True)
+    def add(self, what: str, seeds: int, name: str, **found: float) -> None:
+        """A row: `milliseconds` and `share`, and perhaps `steps_per_second` and `compile_seconds`."""
+        steps, compiling = (found.get(each, 0.0) for each in ("steps_per_second", "compile_seconds"))
+        numbers = f"{found['milliseconds']:9.2f} {steps:9,.0f} {found['share']:6.1%} {compiling:7.1f}s"
+        self._keep({"what": what, "seeds": seeds, "variant": name, **found}, numbers)
+
+    def fail(self, what: str, seeds: int, name: str, error: Exception) -> None:
+        """A row without numbers."""
+        said = f"{type(error).__name__}: {error}"
+        self._keep({"what": what, "seeds": seeds, "variant": name, "error": said}, said[:60])
+
+    def _keep(self, row: dict[str, Any], said: str) -> None:
+        self._rows.append(row)
+        print(f"{row['what'][:26]:26} {row['seeds']:5}  {row['variant'][:46]:46} {said}", flush=True)
         if self._path is not None:
             write_json(self._path, {"machine": describe_machine(), "rows": self._rows})
 
@@ -192,10 +191,10 @@ def _block_gradient(block: FilmBlock, seen: jax.Array, read: jax.Array) -> Any:
     return jax.grad(energy, (0, 1, 2))(block, seen, read)
 
 
-def measure_blocks(log: Log, rate: float, small: bool) -> None:
+def measure_blocks(log: Log, forms: Sequence[str], rate: float, small: bool) -> None:
     """The FiLM block, forwards and backwards, in a minibatch of the preset's size."""
     count, width = (4, 16) if small else (2560, 128)
-    for networks, (name, form) in ((networks, each) for networks in (1, 5) for each in FORMS.items()):
+    for name, networks in ((name, networks) for name in forms for networks in (1, 5)):
         keys = jax.random.split(jax.random.key(0), networks)
         blocks = jax.vmap(lambda key: FilmBlock(width, kernel=3, key=key))(keys)
         half = jax.tree.map(lambda leaf: leaf.astype(jnp.bfloat16), blocks)
@@ -203,11 +202,11 @@ def measure_blocks(log: Log, rate: float, small: bool) -> None:
         read = jax.random.normal(keys[0], (networks, count, width), jnp.bfloat16)
 
         try:
-            with patched((with_form(form),)):
+            with patched((with_form(FORMS[name]),)):
                 run = jax.jit(partial(side_by_side, _block_gradient)).lower(half, seen, read).compile()
             seconds, _ = measure(lambda _, run=run, given=(half, seen, read): run(*given), _EACH / 5)
         except Exception as error:  # one form that does not compile here must not cost the others
-            log.add("FiLM block", networks, name, error=f"{type(error).__name__}: {error}")
+            log.fail("FiLM block", networks, name, error)
             continue
         operations = 3 * 2 * 2 * networks * count * 49 * 9 * width**2
         log.add("FiLM block", networks, name, milliseconds=1e3 * seconds, share=operations / seconds / rate)
@@ -257,7 +256,7 @@ def measure_update(log: Log, variant: Variant, size: str, built: Future[Any], ra
 
         seconds, _ = measure(go_on, _EACH)
     except Exception as error:  # what one does not bear, or its compiling, must not cost the others
-        log.add(what, variant.seeds, variant.name, error=f"{type(error).__name__}: {error}")
+        log.fail(what, variant.seeds, variant.name, error)
         return
     seconds /= config.log_every
     steps = variant.seeds * config.settings.steps_per_update / seconds
@@ -265,39 +264,39 @@ def measure_update(log: Log, variant: Variant, size: str, built: Future[Any], ra
     log.add(what, variant.seeds, variant.name, **found, share=operations * steps / rate)
 
 
+def measure_updates(log: Log, variants: Sequence[Variant], size: str, rate: float, until: float) -> None:
+    """Rows for variants, compiled side by side; what is not compiled by then, (s), is left out."""
+    pool = ThreadPoolExecutor(max_workers=max(1, (os.cpu_count() or 2) - 1))
+    compiling: list[tuple[Variant, Future[Any]]] = []
+    for variant in variants:
+        try:
+            if time.perf_counter() < until:
+                compiling.append((variant, pool.submit(trace(variant, size))))
+        except Exception as error:
+            log.fail(variant.what[1], variant.seeds, variant.name, error)
+    left = until - time.perf_counter() - 2 * _EACH * len(compiling)
+    wait([each for _, each in compiling], timeout=max(left, 0))
+    pool.shutdown(wait=False, cancel_futures=True)
+    for variant, built in compiling:
+        measure_update(log, variant, size, built, rate)
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description="What forms of an update are worth on this GPU.")
     parser.add_argument("--out", type=Path, help="where the rows go, as JSON")
     parser.add_argument("--seconds", type=float, default=230.0, help="for everything, about")
-    parser.add_argument(
-        "--only", default="", help="a word in the names of what is measured: block, 5, qtextworld"
-    )
+    parser.add_argument("--only", default="", help="words in what is measured: block, qtextworld, in turn")
     parser.add_argument("--size", choices=[*_SIZES], default="real")
     options = parser.parse_args()
-    start, log = time.perf_counter(), Log(options.out)
+    start, log, is_small = time.perf_counter(), Log(options.out), options.size == "small"
     rate = device_rate(True, _EACH)
     log.add("a product of matrices", 1, "bfloat16", milliseconds=0.0, share=1.0, operations_per_second=rate)
-    if options.only in "FiLM block":
-        measure_blocks(log, rate, options.size == "small")
-    chosen = [each for each in VARIANTS if options.only in f"{each.what[1]} {each.seeds} {each.name}"]
-    with ThreadPoolExecutor(max_workers=max(1, (os.cpu_count() or 2) - 1)) as pool:
-        compiling: list[tuple[Variant, Future[Any]]] = []
-        for variant in chosen:
-            if time.perf_counter() - start > _COMPILING * options.seconds:
-                break
-            try:
-                compiling.append((variant, pool.submit(trace(variant, options.size))))
-            except Exception as error:
-                log.add(
-                    variant.what[1], variant.seeds, variant.name, error=f"{type(error).__name__}: {error}"
-                )
-        left = _COMPILING * options.seconds - (time.perf_counter() - start)
-        wait([each for _, each in compiling], timeout=max(left, 0))
-        for variant, built in compiling:
-            if time.perf_counter() - start < options.seconds:
-                measure_update(log, variant, options.size, built, rate)
-        pool.shutdown(wait=False, cancel_futures=True)
+    for variants, forms, part in zip((SURE, OTHERS, RISKY), (SAFE_FORMS, (TRITON,), ()), _PARTS, strict=True):
+        chosen = [each for each in variants if options.only in f"{each.what[1]} {each.name}"]
+        measure_updates(log, chosen, options.size, rate, start + part * options.seconds)
+        if options.only in "FiLM block":
+            measure_blocks(log, forms, rate, is_small)
     print(f"{time.perf_counter() - start:.0f} s in all", flush=True)
     os._exit(0)  # without waiting for what is still compiled
 
