@@ -8,14 +8,14 @@ from typing import Any
 from rich.console import Console
 
 from afk.envs.asking import PAPERS_ORACLE, Asking
-from afk.envs.registry import make_roomy, task_named
+from afk.envs.registry import task_named
 from afk.episodes.interactive import trace_policy
 from afk.episodes.trace import Trace
 from afk.episodes.tracer import trace_episode
 from afk.files import keep_compiled_programs
 from afk.studies.record import RunRecord
 from afk.studies.study import FRESH_LEVELS, do_run
-from afk.training.build import play_by_plan
+from afk.training.build import env_of, play_by_plan
 from afk.training.changes import change
 from afk.training.evaluate import POLICIES, summarise
 from afk.training.presets import default_preset, preset
@@ -85,7 +85,7 @@ def watch(
         return trace_policy(play_by_plan(task, asking), agent, seed=seed, level=level)
     found = agent if isinstance(agent, TrainedAgent) else load_agent(agent, task, any_task=any_task)
     name = agent if isinstance(agent, str) else "the agent"
-    env = asking.put_into(make_roomy(task).with_sources(found.config.sources))
+    env = asking.put_into(env_of(found.config, task))
     return trace_episode(
         play_on(found, env, name=name, mode=asking.mode), found.network, seed=seed, level=level
     )

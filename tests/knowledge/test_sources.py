@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 
 import afk
 from afk.envs.asking import Asking
+from afk.envs.qbabyai.environment import GridWorld
 from afk.envs.qbabyai.world.asking import ask_oracle
 from afk.envs.registry import make
 from afk.knowledge.catalogue import SOURCES, find_source
@@ -22,6 +24,10 @@ from afk.knowledge.language_model import LanguageModel
 from afk.knowledge.source import Fact, Facts
 from afk.knowledge.sql import Sql
 from afk.knowledge.tabulate import tabulate
+from afk.training.build import play_by_plan
+from afk.training.config import Config
+from afk.training.levels import seed_levels
+from afk.training.presets import preset
 
 ROWS = (
     Fact(("what", "jack", "toy"), "jack toy is blue ball", 0),
@@ -219,6 +225,25 @@ def test_an_agent_without_answers_and_with_all_of_them(mode: str, least: float, 
     played = afk.evaluate("pretrained", "S", episodes=8, asking=Asking(mode=mode))
     assert played["mode"] == mode and least <= played["success"] <= most and played["recall"] == 0
     assert played.get("refusals", 0) == (played["queries"] if mode == "no-questions" else 0)
+
+
+def test_training_levels_are_told_by_the_source_of_the_run() -> None:
+    config = preset("laptop", ["S"], source="sql", levels=8)
+    plain = replace(config, source="oracle")
+    assert config.identity != plain.identity == preset("laptop", ["S"], levels=8).identity
+    assert Config.from_json(config.to_json()) == config
+    told, usual = (seed_levels(each, 24, 0).pool.states.facts for each in (config, plain))
+    assert told.reveals is not None is usual.reveals
+    with pytest.raises(ValueError, match="human may answer otherwise each time: nobody can be trained"):
+        preset("laptop", ["S"], source="human")
+    with pytest.raises(ValueError, match="unknown source 'sqll'"):
+        preset("laptop", ["S"], source="sqll")
+
+
+def test_whom_an_expert_asks_does_not_depend_on_who_played_before() -> None:
+    usual, told = play_by_plan("S").env, play_by_plan("S", Asking("sql")).env
+    assert isinstance(usual, GridWorld) and isinstance(told, GridWorld) and usual == told
+    assert usual.source is None and told.source == Sql()
 
 
 def test_modes_are_for_who_goes_by_answers() -> None:

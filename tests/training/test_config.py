@@ -38,6 +38,7 @@ OTHERS: dict[str, Any] = {
     "initial_agent": "0123456789abcdef",
     "settings.algorithm": "another",
     "sources": [{"price": [0.0, 0.5]}],
+    "source": "sql",
 }
 
 

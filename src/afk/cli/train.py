@@ -14,6 +14,7 @@ from afk.cli.options import (
     LiesOption,
     PriceOption,
     SilenceOption,
+    SourceOption,
     count_steps,
     read_asking,
 )
@@ -73,6 +74,7 @@ def train(
         typer.Option(help="Which n-grams relate two notes, 1 or 2.", show_default="the preset's"),
     ] = None,
     alpha: Annotated[float | None, typer.Option(help="How similar related notes are.")] = None,
+    source: SourceOption = "oracle",
     price: PriceOption = None,
     question_budget: BudgetOption = None,
     lies: LiesOption = None,
@@ -143,7 +145,8 @@ def train(
         "alpha": alpha,
         "from": start,
     }
-    options["sources"] = read_asking("oracle", price, question_budget, lies, silence).sources or None
+    asking = read_asking(source, price, question_budget, lies, silence)
+    options |= {"sources": asking.sources or None, "source": None if source == "oracle" else source}
     options["set"] = dict(map(_read_change, changes)) if changes else None
     given = {name: value for name, value in options.items() if value is not None}
     if file is not None:
@@ -203,6 +206,7 @@ def _configure(tasks: list[str], given: dict[str, Any], devices: int | None) -> 
         "n_gram",
         "alpha",
         "sources",
+        "source",
     )
     fields = {key: given[key] for key in named if key in given}
     if "algorithm" in given:

@@ -4,10 +4,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from afk.envs.core import Environment
-from afk.knowledge.catalogue import find_source
+from afk.knowledge.catalogue import ORACLE, find_source
 from afk.knowledge.traits import RANGES, SourceSpec
 
-ORACLE = "oracle"
 MODES = NO_QUESTIONS, AS_IT_ASKS, ALL_TOLD = "no-questions", "asking", "all-told"  # what answers are there
 
 

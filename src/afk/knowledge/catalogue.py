@@ -10,9 +10,10 @@ from afk.knowledge.source import KnowledgeSource
 from afk.knowledge.sql import Sql
 from afk.plugins import load_plugins
 
+ORACLE = "oracle"
 _MODEL = "openai:"
 SOURCES: dict[str, tuple[Callable[[], KnowledgeSource], str]] = {
-    "oracle": (Oracle, "the oracle of the paper: what is true now, at once"),
+    ORACLE: (Oracle, "the oracle of the paper: what is true now, at once"),
     "sql": (Sql, "a database in memory that can only be read: facts(function, adjective, noun, answer)"),
     "documents": (Documents, "letters, notices and diaries, searched by their words (bm25)"),
     "human": (Human, "you, at the terminal"),

@@ -31,7 +31,7 @@ HELD_OUT = tuple(
 )
 QUALITY_TASKS = tuple(map(task_named, ("CH", "DH", "SD")))
 # What a file may say.
-_STUDY = ("preset", "agents", "tasks", "held_out", "seeds", "steps", "changes", "sources", "from")
+_STUDY = ("preset", "agents", "tasks", "held_out", "seeds", "steps", "changes", "sources", "source", "from")
 
 Wanted = tuple[str, tuple[str, ...], tuple[str, ...]]  # an agent, its tasks, and those that it plays unseen
 
@@ -108,8 +108,9 @@ def read_study(path: Path, *, preset: str) -> list[Config]:
          "preset": "laptop", "steps": 500000, "changes": {"settings.bonus": 0.05}, "held_out": []}
 
     A list of tasks is trained on together; `held_out` is played unseen; changes are hyperparameters of a run
-    that are not the preset's, see `change`; `sources` are those of `Config`, ``[{"price": [0, 0.5]}]``. With
-    ``"from": "pretrained"`` training begins with the agent of the package. Only the tasks have to be there.
+    that are not the preset's, see `change`; `sources` and `source` are those of `Config`, such as
+    ``[{"price": [0, 0.5]}]`` and ``"sql"``. With ``"from": "pretrained"`` training begins with the agent of
+    the package. Only the tasks have to be there.
 
     Args:
         path: of the file; a ValueError of one line if it makes no sense.
@@ -138,6 +139,7 @@ def read_study(path: Path, *, preset: str) -> list[Config]:
     held_out = tuple(_names(path, "held_out", content.get("held_out", [])))
     fields = {"seeds": tuple(seeds), "held_out": held_out} | ({} if steps is None else {"steps": steps})
     fields["sources"] = read_specs(content.get("sources", []))
+    fields |= {"source": content["source"]} if "source" in content else {}
     if (start := content.get("from", PRETRAINED)) != PRETRAINED:
         raise ValueError(
             f"a study begins with {PRETRAINED} or with new agents, not from {start!r} as in {path}"

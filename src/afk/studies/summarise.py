@@ -12,10 +12,9 @@ import numpy as np
 from afk.agents.base import Agent
 from afk.agents.variants import find_variant
 from afk.envs.level_pool import draw_pool
-from afk.envs.registry import make_roomy
 from afk.learning.rollout import Play
 from afk.studies.record import CURVE, RunRecord, SeedRecord
-from afk.training.build import play_of
+from afk.training.build import env_of, play_of
 from afk.training.config import read_config
 from afk.training.evaluate import CHUNK, Episodes, fresh_keys, play_agents, summarise
 from afk.training.levels import stack
@@ -43,10 +42,7 @@ def make_record(
         raise ValueError(f"the log in {folder} lacks evaluations of seed {lacking[0]}: nothing to record")
     config = replace(config, held_out=tuple(dict.fromkeys((*config.held_out, *held_out))))
     agents = stack([load_agent(folder / f"last-{seed}.safetensors").network for seed in config.seeds])
-    envs = {
-        task: make_roomy(task).with_sources(config.sources)
-        for task in dict.fromkeys((*config.tasks, *config.held_out))
-    }
+    envs = {task: env_of(config, task) for task in dict.fromkeys((*config.tasks, *config.held_out))}
     fresh = {
         task: _evaluate(replace(play_of(config), env=env), agents, config.seeds, levels)
         for task, env in envs.items()

@@ -26,15 +26,28 @@ from afk.training.presets import preset
 def play_of(config: Config) -> Play:
     """The fixed part of a run's loops."""
     similarity = Similarity(config.n_gram, config.alpha)
-    env = make_roomy(*config.tasks).with_sources(config.sources)
+    env = env_of(config, *config.tasks)
     return make_play(env, config.agent, similarity, config.clauses, config.keep_last_answer)
 
 
-@lru_cache(maxsize=32)
+def env_of(config: Config, *tasks: str) -> Environment[Any]:
+    """Tasks as agents of a run play them: with its sources, in a world with room for others."""
+    return Asking(config.source, config.sources).put_into(make_roomy(*tasks))
+
+
 def make_play(
     env: Environment[Any], agent: str, similarity: Similarity, clauses: int, keeps_answer: bool = False
 ) -> Play:
-    """The environment, the agent's equipment, and how notes are taken; equal ones are the same."""
+    """The environment, the agent's equipment, and how notes are taken."""
+    # Environments are equal whoever tells of their levels: it has to be this one.
+    return replace(_make_play(env, agent, similarity, clauses, keeps_answer), env=env)
+
+
+@lru_cache(maxsize=32)
+def _make_play(
+    env: Environment[Any], agent: str, similarity: Similarity, clauses: int, keeps_answer: bool
+) -> Play:
+    """The same, made once for equal environments."""
     return Play(env, find_variant(agent), note_taking(env, similarity, clauses=clauses), keeps_answer)
 
 

@@ -17,6 +17,7 @@ from afk.agents.variants import find_variant
 from afk.checks import check_counts, check_shares, check_types
 from afk.envs.registry import WORLDS, find_task, task_named, world_of
 from afk.files import read_object
+from afk.knowledge.catalogue import ORACLE, find_source
 from afk.knowledge.traits import SourceSpec, read_specs
 from afk.learning import ppo
 from afk.learning.algorithm import algorithm_of, find_algorithm
@@ -30,6 +31,7 @@ ADDED_LATER = {
     "clauses": 2,
     "keep_last_answer": False,
     "sources": [],
+    "source": ORACLE,
     "settings.bootstrap_time_limit": True,
     "settings.price_after": 0.0,
     "settings.normalise_advantages": True,
@@ -65,6 +67,7 @@ class Config:
             the authors' code; for one step otherwise, as in the paper's text.
         sources: what the traits of the sources are drawn from in each level; none if there is the paper's
             oracle alone, free and true.
+        source: who tells of the levels; see `afk.knowledge.catalogue`.
         log_every: updates between two lines of the log; levels are drawn anew as often.
         evaluate_every: updates between two evaluations; a multiple of `log_every`. The last ones, which the
             final metric is the mean of, come at the end of training, with every line of the log.
@@ -90,6 +93,7 @@ class Config:
     distractor_fraction: float = 0.0
     keep_last_answer: bool = False
     sources: tuple[SourceSpec, ...] = ()
+    source: str = ORACLE
     log_every: int = 50
     evaluate_every: int = 50
     evaluation_episodes: int = 500
@@ -123,6 +127,8 @@ class Config:
             )
         self._check_tasks()
         self._check_pace()
+        if self.source != ORACLE and not find_source(self.source).is_deterministic:
+            raise ValueError(f"{self.source} may answer otherwise each time: nobody can be trained with it")
 
     def _check_pace(self) -> None:
         """A ValueError if an update is too large for any machine, or there are too many to be counted."""

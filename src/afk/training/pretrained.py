@@ -15,10 +15,10 @@ import jax.numpy as jnp
 from afk.agents.base import Agent
 from afk.envs.asking import ALL_TOLD, AS_IT_ASKS, PAPERS_ORACLE, Asking
 from afk.envs.core import Environment
-from afk.envs.registry import find_task, make, make_roomy, task_named, world_of
+from afk.envs.registry import find_task, make, task_named, world_of
 from afk.learning.rollout import Play
 from afk.training import checkpoint
-from afk.training.build import agent_shape, play_in, play_of
+from afk.training.build import agent_shape, env_of, play_in, play_of
 from afk.training.config import Config, read_config
 from afk.training.evaluate import POLICIES, Episodes, check_episodes, play, play_agent
 
@@ -149,7 +149,7 @@ def play_fresh(
         check_trained_on(found, (task,), str(labels["agent"]))
     labels |= {"variant": found.config.agent, "trained_with_seed": found.seed}
     # In the world that it was trained in, for which there is a program already.
-    env = asking.put_into(make_roomy(task).with_sources(found.config.sources))
+    env = asking.put_into(env_of(found.config, task))
     there = play_on(found, env, name=str(labels["agent"]), mode=asking.mode)
     return labels, play_agent(there, found.network, episodes=episodes, seed=seed)
 

@@ -13,13 +13,13 @@ from typing import Any, Generic, TypeVar
 import jax
 
 from afk.envs.asking import PAPERS_ORACLE, Asking
-from afk.envs.registry import Task, find_task, make_roomy, task_names, world_of
+from afk.envs.registry import Task, find_task, task_names, world_of
 from afk.episodes.interactive import trace_policy
 from afk.episodes.trace import Trace
 from afk.episodes.tracer import trace_episode
 from afk.learning.rollout import Play
 from afk.training import checkpoint
-from afk.training.build import play_by_plan
+from afk.training.build import env_of, play_by_plan
 from afk.training.config import Config
 from afk.training.evaluate import POLICIES
 from afk.training.pretrained import PRETRAINED, SHOWN, TrainedAgent, find_agent, load_agent, play_on
@@ -139,7 +139,7 @@ class Library:
             play = play_by_plan(source.task, self.asking)
             return play, trace_policy(play, source.agent, **where)
         agent = self._find(source)
-        env = self.asking.put_into(make_roomy(source.task).with_sources(agent.config.sources))
+        env = self.asking.put_into(env_of(agent.config, source.task))
         play = play_on(agent, env, name=source.agent, mode=self.asking.mode)
         return play, trace_episode(play, agent.network, **where)
 
