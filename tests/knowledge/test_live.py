@@ -33,6 +33,30 @@ class Moody(KnowledgeSource):
         return _MoodySession(self, Oracle().open(facts, seed))
 
 
+@dataclass(frozen=True)
+class _Ill(KnowledgeSource):
+    """The oracle; questions of some numbers fail."""
+
+    name: str = "ill"
+    is_deterministic: bool = False
+    fails: tuple[int, ...] = ()
+    puts: list[int] = field(default_factory=list, hash=False)
+
+    def open(self, facts: Facts, seed: int) -> Session:
+        return _IllSession(self, Oracle().open(facts, seed))
+
+
+class _IllSession(Session):
+    def __init__(self, source: _Ill, oracle: Session) -> None:
+        self._source, self._oracle = source, oracle
+
+    def ask(self, questions: Sequence[str]) -> list[Answer]:
+        self._source.puts.append(1)
+        if len(self._source.puts) - 1 in self._source.fails:
+            raise OSError("not now")
+        return self._oracle.ask(questions)
+
+
 class _MoodySession(Session):
     def __init__(self, source: Moody, oracle: Session) -> None:
         self._source, self._oracle = source, oracle
@@ -108,3 +132,16 @@ def test_what_goes_wrong_on_the_host_is_a_refusal_and_said_once(
     assert [text for text, _ in said] == [said[0][0]] * 2 and said[1][1].queries == 2 and not said[1][1].good
     assert capfd.readouterr().err.splitlines() == ["note: moody refuses: nobody is there"]
     assert jnp.isfinite(said[1][1].steps)
+
+
+def test_a_source_that_is_down_is_given_up_and_one_that_comes_back_is_not(
+    moody: Moody, capfd: pytest.CaptureFixture[str]
+) -> None:
+    ill = _Ill(fails=(1, 2, 4, 5, 6))
+    said = play(make("qbabyai/object-in-box").told_by(ill), *["what mary toy", "what jack toy"] * 4)
+    assert [text == "i dont" for text, _ in said] == [False, True, True, False, True, True, True, True]
+    assert ill.puts == [1] * 7, "the eighth question is not put"
+    assert capfd.readouterr().err.splitlines() == [
+        "note: ill refuses: not now",
+        "note: ill is asked no more: all that follows is refused",
+    ]

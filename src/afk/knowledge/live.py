@@ -3,7 +3,7 @@
 For sources that may answer otherwise each time, such as people and language models, which cannot be asked
 everything beforehand (see `afk.knowledge.tabulate`). On the host there is numpy only, and nothing is raised,
 since that would end the program on the device: a question that cannot be put is refused, and it is said once
-why.
+why. A source of which three in a row cannot be put is given up.
 """
 
 import sys
@@ -21,6 +21,7 @@ from afk.knowledge.source import KINDS, REFUSED, UNKNOWN, Answer, Facts, Knowled
 from afk.knowledge.tabulate import answering, encode
 from afk.language import Vocabulary
 
+_GIVEN_UP_AFTER = 3  # questions in a row that cannot be put: each may have taken a minute
 _MOST = 4096  # sessions that are kept open; the one that was asked least recently goes first
 
 
@@ -43,7 +44,7 @@ class Live:
         self._source, self._vocabulary = source, vocabulary
         self._unknown, self._refusal = unknown, refusal
         self._sessions: OrderedDict[bytes, _Open] = OrderedDict()
-        self._has_failed = False
+        self._has_failed, self._in_a_row = False, 0
 
     def ask(
         self,
@@ -113,6 +114,9 @@ class Live:
         """One question to the session of an episode; refused if it cannot be put."""
         classes = known.functions, known.adjectives, known.nouns
         question = " ".join(words[index] for words, index in zip(classes, query, strict=True))
+        refusal = Answer(self._refusal, KINDS[REFUSED])
+        if self._in_a_row >= _GIVEN_UP_AFTER:
+            return refusal
         try:
             opened = self._sessions.get(which) or _Open(self._source.open(known, zlib.crc32(which)))
             self._sessions[which] = opened
@@ -122,9 +126,17 @@ class Live:
             if opened.answer is None or opened.last != (number, question):
                 opened.session.follow(known)
                 opened.last, opened.answer = (number, question), opened.session.ask([question])[0]
+            self._in_a_row = 0
             return opened.answer
         except Exception as error:  # whatever a source of somebody else's raises
             if not self._has_failed:
-                print(f"note: {self._source.name} refuses: {error}", file=sys.stderr, flush=True)
+                self._say(f"refuses: {error}")
             self._has_failed = True
-            return Answer(self._refusal, KINDS[REFUSED])
+            self._in_a_row += 1
+            if self._in_a_row == _GIVEN_UP_AFTER:
+                self._say("is asked no more: all that follows is refused")
+            return refusal
+
+    def _say(self, what: str) -> None:
+        """A line about the source to who sits before the program."""
+        print(f"note: {self._source.name} {what}", file=sys.stderr, flush=True)
