@@ -22,6 +22,7 @@ RANGES = ("price", "silence", "lies")
 _PRICE = RANGES.index("price")
 _NO_LIMIT = 2**30  # questions; no episode has as many steps
 _BITS = np.float32(2**24)  # of a draw; probabilities are compared with numbers below
+_SPREAD = np.uint32(0x9E3779B1)  # an odd number whose multiples look like chance
 _STEEPEST = 10.0  # power that prices are spread by
 MISLED, ACTED_ON = 1, 2  # of a wanted fact: see `Dealings.beliefs`
 
@@ -230,16 +231,18 @@ def temper(reply: Reply, traits: Traits, key: jax.Array, *, falsify: Falsify, re
     Args:
         reply: the truth, as the source knows it.
         traits: what the source is like.
-        key: of this answer alone: its own 64 bits are what is drawn, since each hash more takes as long as
-            the answer itself.
+        key: of this answer alone: 32 of its own bits are what is drawn, since each hash more takes as long
+            as the answer itself.
         falsify: what makes a plausible false answer of it.
         refusal: what it says to refuse.
     """
-    first, second = jax.random.key_data(key)
-    choice = (first & 0xFF) << 8 | (second & 0xFF)
-    refuses = ((first >> 8) < traits.silence * _BITS) | traits.is_spent
-    false, is_false = falsify(reply.tokens, choice)
-    lies = reply.is_told & ((second >> 8) < traits.lies * _BITS) & is_false
+    bits = jax.random.key_data(key)[0]
+    drawn = (bits >> 8).astype(jnp.float32) / _BITS
+    refuses = (drawn < traits.silence) | traits.is_spent
+    # Of what is not refused: the same number is uniform above the part that is.
+    is_lie = drawn < traits.silence + (1 - traits.silence) * traits.lies
+    false, is_false = falsify(reply.tokens, bits * _SPREAD >> 16)
+    lies = reply.is_told & is_lie & is_false
     return Reply(
         tokens=jnp.where(refuses, refusal, jnp.where(lies, false, reply.tokens)),
         kind=jnp.where(refuses, jnp.int8(REFUSED), reply.kind),
