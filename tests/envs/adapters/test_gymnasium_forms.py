@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 from gymnasium.utils.env_checker import check_env
+from minigrid import wrappers
 
 from afk.envs.adapters.gymnasium import FlatEnv, GridTextEnv, QueryableEnv
 from afk.envs.qbabyai.levels.tasks import Task
@@ -93,3 +94,15 @@ def test_a_line_that_cannot_be_read_takes_a_step_and_says_so() -> None:
     assert "room0:" in str(env.render())
     with pytest.raises(ValueError, match="an action is a line of text, not 3"):
         env.step(3)
+
+
+@pytest.mark.parametrize(
+    "wrapper", ["ImgObsWrapper", "OneHotPartialObsWrapper", "FlatObsWrapper", "ReseedWrapper"]
+)
+def test_minigrids_wrappers_of_observations_go_around(wrapper: str) -> None:
+    env = getattr(wrappers, wrapper)(gymnasium.make("QBabyAI-Danger-v0"))
+    observation, _ = env.reset()
+    following, *_ = env.step([0, 0, 0, 0, 0])
+    for each in (observation, following):
+        image = each["image"] if isinstance(each, dict) else each
+        assert isinstance(image, np.ndarray) and image.any()
