@@ -21,9 +21,9 @@ import jax.numpy as jnp
 from afk.envs.level_pool import Pool, draw_pool, pool_of
 from afk.files import keep_compiled_programs, read_object, write_json
 from afk.knowledge.traits import RANGES
+from afk.learning.devices import stack
 from afk.training.build import play_of
 from afk.training.evaluate import fresh_keys, play_agents, summarise_by_task
-from afk.training.levels import stack
 from afk.training.pretrained import load_agent
 
 PRICES = (0.0, 0.02, 0.04, 0.06, 0.08, 0.1, 0.13, 0.16, 0.2, 0.25, 0.3, 0.36, 0.42, 0.48, 0.54, 0.6, 0.8, 1.0)

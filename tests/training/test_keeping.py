@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import pytest
 
 from afk.files import write_json
+from afk.learning.devices import stack
 from afk.training import checkpoint, trainer
 from afk.training.config import Config, read_config
 from afk.training.keeping import (
@@ -20,7 +21,6 @@ from afk.training.keeping import (
     keep_agents,
     other_code,
 )
-from afk.training.levels import stack
 from afk.training.log import append_log, read_log, remove_log
 from afk.training.trainer import first_learners, start_run, train
 from afk.training.update import Learner

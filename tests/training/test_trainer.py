@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 from afk.agents.grid_agent import GridAgent
+from afk.learning.devices import stack
 from afk.learning.schedules import Schedules
 from afk.training.build import make_agent, play_of, schedules_of
 from afk.training.config import read_config
 from afk.training.evaluate import play_agent
-from afk.training.levels import NETWORK, draw_training_levels, run_key, stack
+from afk.training.levels import NETWORK, draw_training_levels, run_key
 from afk.training.log import append_log, final_evaluation, read_log
 from afk.training.pretrained import find_agent
 from afk.training.trainer import compile_run, first_learner, start_run, train

@@ -11,10 +11,11 @@ from afk.bench.environments import bench_environment, bench_peer, bench_scaling,
 from afk.bench.training import bench_training
 from afk.envs.level_pool import draw_pool
 from afk.envs.registry import make
+from afk.learning.devices import stack
 from afk.training.build import make_agent, play_of
 from afk.training.config import Config
 from afk.training.evaluate import play_agents
-from afk.training.levels import NETWORK, run_key, stack
+from afk.training.levels import NETWORK, run_key
 from afk.training.machine import describe_machine
 from afk.training.presets import preset
 

@@ -1,5 +1,6 @@
 """Collecting experience: a batch of episodes that never stops, played by an agent with a notebook."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -9,13 +10,14 @@ import jax
 import jax.numpy as jnp
 
 from afk.agents.base import Agent
+from afk.agents.networks.ops import for_wanted
 from afk.agents.notebook import Notebook, NoteTaking, open_notebook, write
 from afk.agents.reading import Reading, read_focus, read_latest
 from afk.agents.variants import Variant
 from afk.envs.core import Environment, TimeStep, query_quality
 from afk.envs.level_pool import Batch, Pool, advance, start_batch
 from afk.language import PAD
-from afk.learning.devices import by_share
+from afk.learning.devices import by_share, shares
 
 
 @dataclass(frozen=True)
@@ -161,6 +163,13 @@ def decide(agent: Agent, inputs: AgentInputs) -> tuple[jax.Array, Any]:
     return by_share(run, arrays, inputs)
 
 
+def decide_for(agent: Agent, inputs: AgentInputs, wanted: jax.Array) -> tuple[jax.Array, Any]:
+    """The same for those of n episodes that are wanted, (n,) bool; what others get is nobody's business."""
+    if shares() > 1:  # each device has its own of them, and all of these wait for the longest episode
+        return decide(agent, inputs)
+    return for_wanted(partial(decide, agent), wanted, inputs)
+
+
 def agent_inputs(play: Play, agent: Agent, actors: Actors) -> AgentInputs:
     """What the agent has before it at the next step."""
     observed = actors.batch.observations
@@ -170,16 +179,22 @@ def agent_inputs(play: Play, agent: Agent, actors: Actors) -> AgentInputs:
 
 
 def act(
-    play: Play, agent: Agent, training_levels: TrainingLevels, actors: Actors, key: jax.Array
+    play: Play,
+    agent: Agent,
+    training_levels: TrainingLevels,
+    actors: Actors,
+    key: jax.Array,
+    *,
+    deciding: Callable[[Agent, AgentInputs], tuple[jax.Array, Any]] = decide,
 ) -> tuple[Actors, TimeStep, Experience, AgentInputs]:
-    """One step in each of n episodes.
+    """One step in each of n episodes, for which the agent decides as `decide` does, or otherwise.
 
     Returns:
         The actors after it, what it gave, the step as experience (with no `final_value` yet), and what the
         agent has before it after the step, which differs from what the actors have where an episode ended.
     """
     inputs = agent_inputs(play, agent, actors)
-    memory, output = decide(agent, inputs)
+    memory, output = deciding(agent, inputs)
     action, log_probability = agent.choose(output, key)
     batch, time_step = advance(play.env, training_levels.pool, actors.batch, action)
     response = time_step.observation.response

@@ -6,18 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from afk.agents.base import Agent
 from afk.agents.variants import find_variant
 from afk.envs.level_pool import draw_pool
+from afk.learning.devices import stack
 from afk.learning.rollout import Play
 from afk.studies.record import CURVE, RunRecord, SeedRecord
 from afk.training.build import env_of, play_of
 from afk.training.config import read_config
-from afk.training.evaluate import CHUNK, Episodes, fresh_keys, play_agents, summarise
-from afk.training.levels import stack
+from afk.training.evaluate import Episodes, fresh_keys, play_in_chunks, summarise
 from afk.training.log import Row, evaluation_of, final_evaluation, read_log
 from afk.training.machine import describe_machine
 from afk.training.pretrained import load_agent
@@ -70,11 +69,7 @@ def _evaluate(play: Play, agents: Agent, seeds: Sequence[int], levels: int) -> l
     """Stacked agents side by side on fresh levels, on which `afk eval` would find the same."""
     keys = [fresh_keys(seed) for seed in seeds]
     pools = stack([draw_pool(play.env, levels_key, levels) for levels_key, _ in keys])
-    chunks = []
-    for number, start in enumerate(range(0, levels, CHUNK)):
-        part = jax.tree.map(lambda leaf, start=start: leaf[:, start : start + CHUNK], pools)
-        play_keys = jnp.stack([jax.random.fold_in(play_key, number) for _, play_key in keys])
-        chunks.append(play_agents(play, agents, part, play_keys))
+    chunks = play_in_chunks(play, agents, pools, stack([play_key for _, play_key in keys]))
     played = jax.tree.map(lambda *fields: np.concatenate(fields, 1), *chunks)
     each = [jax.tree.map(lambda field, index=index: field[index], played) for index in range(len(seeds))]
     return [_measure(episodes) for episodes in each]

@@ -16,9 +16,9 @@ from afk.envs.core import Environment, TimeStep, query_quality
 from afk.envs.level_pool import Pool, draw_pool, pool_of
 from afk.envs.registry import shared_program, world_of
 from afk.knowledge.traits import DealingStats
-from afk.learning.devices import side_by_side, spread
+from afk.learning.devices import side_by_side, spread, stack
 from afk.learning.hints import begin_levels
-from afk.learning.rollout import Actors, Play, act, start_actors
+from afk.learning.rollout import Actors, Play, act, decide_for, start_actors
 
 CHUNK = 500  # episodes played at once
 _TOGETHER = 128  # levels drawn, at least
@@ -92,7 +92,7 @@ def play(env: Environment[Any], policy: Policy, *, episodes: int, seed: int) -> 
     """Play fresh levels, some hundred at a time."""
     check_episodes(episodes)
     levels_key, policy_key = fresh_keys(seed)
-    states = draw_pool(env, levels_key, episodes).states
+    states = jax.device_get(env.draw_many(levels_key, episodes))
     world = shared_program(env)
     for number, start in enumerate(range(0, episodes, CHUNK)):
         chunk = jax.tree.map(lambda leaf, start=start: leaf[start : start + CHUNK], states)
@@ -141,11 +141,22 @@ def play_agent(play: Play, agent: Agent, *, episodes: int, seed: int) -> Iterabl
     """A trained agent on fresh levels, its actions drawn from its policy; some hundred levels at a time."""
     levels_key, play_key = fresh_keys(seed)
     levels = draw_pool(play.env, levels_key, episodes)
-    alone = jax.tree.map(lambda leaf: leaf[None] if eqx.is_array(leaf) else leaf, agent)
-    for number, start in enumerate(range(0, episodes, CHUNK)):
-        pools = jax.tree.map(lambda leaf, start=start: leaf[None, start : start + CHUNK], levels)
-        played = play_agents(play, alone, pools, jax.random.fold_in(play_key, number)[None])
+    for played in play_in_chunks(play, *map(stack, ([agent], [levels], [play_key]))):
         yield jax.tree.map(lambda field: field[0], played)
+
+
+def play_in_chunks(play: Play, agents: Agent, pools: Pool[Any], keys: jax.Array) -> Iterable[Episodes]:
+    """As `play_agents`, some hundred levels of each pool at a time."""
+    levels = jax.device_get(pools)  # cut on the host: on a device, each shape of a part takes a program
+    for number, start in enumerate(range(0, len(levels.states.step[0]), CHUNK)):
+        part = jax.tree.map(lambda leaf, start=start: leaf[:, start : start + CHUNK], levels)
+        yield play_agents(play, agents, part, _chunk_keys(keys, np.int32(number)))
+
+
+@jax.jit
+def _chunk_keys(keys: jax.Array, number: jax.Array) -> jax.Array:
+    """The key of each agent for the levels of a number."""
+    return jax.vmap(jax.random.fold_in, (0, None))(keys, number)
 
 
 def play_agents(play: Play, agents: Agent, pools: Pool[Any], keys: jax.Array) -> Episodes:
@@ -179,7 +190,8 @@ def _play_agents(play: Play, agents: Agent, pools: Pool[Any], keys: jax.Array) -
         def step(carry: _Carry) -> _Carry:
             actors, ended, over, sound, key = carry
             key, act_key = jax.random.split(key)
-            actors, time_step, experience, _ = act(play, agent, levels, actors, act_key)
+            thinking = partial(decide_for, wanted=~over)
+            actors, time_step, experience, _ = act(play, agent, levels, actors, act_key, deciding=thinking)
             sound &= jnp.isfinite(experience.value).all()
             return actors, _follow(ended, over, time_step), over | time_step.done, sound, key
 

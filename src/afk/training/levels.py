@@ -1,14 +1,13 @@
 """The levels of a run: those that are trained on, with the curriculum, and those that evaluate it."""
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 
 from afk.envs.level_pool import Pool, draw_pool, pool_of, vary_fraction
 from afk.envs.registry import world_of
+from afk.learning.devices import stack
 from afk.learning.hints import add_hints
 from afk.learning.rollout import TrainingLevels, open_levels
 from afk.training.build import play_of
@@ -56,9 +55,4 @@ def draw_evaluation_levels(config: Config, updates: int) -> tuple[Pool[Any], jax
         levels_key, play_key = jax.random.split(key)
         pools.append(draw_pool(play_of(config).env, levels_key, config.evaluation_episodes))
         play_keys.append(play_key)
-    return stack(pools), jnp.stack(play_keys)
-
-
-def stack(trees: Sequence[Any]) -> Any:
-    """Pytrees of arrays as one, with a leading axis."""
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
+    return stack(pools), stack(play_keys)

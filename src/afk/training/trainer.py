@@ -31,7 +31,7 @@ from afk.agents.base import Agent
 from afk.envs.registry import make_roomy
 from afk.files import is_remains, remove_remains, write_json
 from afk.learning.algorithm import algorithm_of
-from afk.learning.devices import on_devices, place
+from afk.learning.devices import on_devices, place, stack
 from afk.training import checkpoint
 from afk.training.build import agent_shape, evaluation_mesh_of, make_agent, mesh_of, play_of, schedules_of
 from afk.training.config import Config, read_config, run_difference
@@ -52,7 +52,6 @@ from afk.training.levels import (
     draw_training_levels,
     run_key,
     seed_levels,
-    stack,
 )
 from afk.training.lock import LOCK_FILE
 from afk.training.log import Row, append_log, read_log, write_log

@@ -12,7 +12,7 @@ import numpy as np
 
 from afk.agents.base import Size
 from afk.agents.networks.convolution import Convolution
-from afk.agents.networks.ops import largest, look_up, relu, weigh_rows
+from afk.agents.networks.ops import for_wanted, largest, look_up, relu, weigh_rows
 from afk.agents.networks.recurrence import State, recur
 from afk.agents.reading import Reading
 from afk.language import PAD
@@ -228,10 +228,21 @@ def read_notes(
     instruction_words, instruction = note(reading.instruction[:, : size.instruction_words])
     rows = reading.notes.reshape(-1, size.note_words)
     is_shared = size.distinct_notes and len(rows) >= _MANY_NOTES
-    note_words, encoded = note.shared(rows, size.distinct_notes) if is_shared else note(rows)
+    note_words, encoded = note.shared(rows, size.distinct_notes) if is_shared else _encode_used(note, rows)
     h_w = jnp.concatenate([instruction_words, note_words.reshape(count, -1, size.width)], 1)
     every = jnp.concatenate([instruction[:, None], encoded.reshape(count, -1, size.width)], 1)
     return h_w, every, notes(every, is_used(reading))
+
+
+@jax.custom_vjp
+def _encode_used(note: NoteEncoder, tokens: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """As `NoteEncoder`, for (n, words) of which most are no notes: the encodings of nothing are zeros."""
+    return for_wanted(note, tokens[:, 0] != PAD, tokens)
+
+
+_encode_used.defvjp(
+    lambda note, tokens: jax.vjp(lambda each: each(tokens), note), lambda back, change: (*back(change), None)
+)
 
 
 def is_used(reading: Reading) -> jax.Array:

@@ -1,11 +1,15 @@
 """Products with small tables that are learned, maxima, and the gradients of both."""
 
+from collections.abc import Callable
 from functools import partial
+from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
 
+Tree, Found = TypeVar("Tree"), TypeVar("Found")
 _PIECES = 256  # that many rows are cut into, at most
+_SOME = 64  # rows that a CPU computes at once where not all are wanted
 _ALIGNED = 8  # columns of a matrix that a GPU multiplies quickly come in such groups
 
 
@@ -133,3 +137,23 @@ def add_pieces(left: jax.Array, right: jax.Array) -> jax.Array:
     pieces = next(count for count in range(min(_PIECES, rows), 0, -1) if rows % count == 0)
     left, right = (each.reshape(pieces, rows // pieces, -1) for each in (left, right))
     return jnp.einsum("pra,prb->pab", left, right, preferred_element_type=jnp.float32).sum(0)
+
+
+def for_wanted(function: Callable[[Tree], Found], wanted: jax.Array, rows: Tree) -> Found:
+    """A function of rows, (n, ...) to (n, ...), for those that are wanted, (n,) bool; zeros for the others.
+
+    A CPU, which has no use for large batches, computes some at a time and no more than it has to. It takes as
+    many turns as that takes, so there is no gradient.
+    """
+    if jax.default_backend() != "cpu" or len(wanted) <= _SOME:
+        return function(rows)
+    order = jnp.argsort(~wanted)
+
+    def fill(number: jax.Array, found: Found) -> Found:
+        chosen = jax.lax.dynamic_slice(order, (number * _SOME,), (_SOME,))  # the last ones may begin earlier
+        some = function(jax.tree.map(lambda leaf: leaf[chosen], rows))
+        return jax.tree.map(lambda every, few: every.at[chosen].set(few), found, some)
+
+    shapes = jax.eval_shape(function, rows)
+    nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+    return jax.lax.fori_loop(0, -(-wanted.sum() // _SOME), fill, nothing)
