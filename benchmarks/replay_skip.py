@@ -31,7 +31,7 @@ from afk.training.build import mesh_of, play_of, schedules_of
 from afk.training.config import Config, read_config
 from afk.training.keeping import BEFORE_SKIP
 from afk.training.levels import draw_training_levels
-from afk.training.trainer import first_learners
+from afk.training.starting import first_learners
 from afk.training.update import CompiledUpdates
 
 

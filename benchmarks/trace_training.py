@@ -24,7 +24,7 @@ from afk.training.changes import change
 from afk.training.levels import draw_training_levels
 from afk.training.machine import describe_machine
 from afk.training.presets import preset
-from afk.training.trainer import first_learners
+from afk.training.starting import first_learners
 from afk.training.update import CompiledUpdates
 
 # Kinds of kernels by what their names have in them; the first that fits.

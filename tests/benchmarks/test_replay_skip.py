@@ -12,7 +12,8 @@ import pytest
 from afk.training.config import read_config
 from afk.training.keeping import BEFORE_SKIP, STATE, forget_training, save_state
 from afk.training.log import read_log
-from afk.training.trainer import first_learners, start_run, train
+from afk.training.starting import first_learners
+from afk.training.trainer import start_run, train
 
 from ..training.tiny_run import TINY
 

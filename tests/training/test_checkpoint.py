@@ -14,7 +14,7 @@ from afk.training.build import agent_shape, make_agent
 from afk.training.config import Config
 from afk.training.levels import NETWORK, run_key
 from afk.training.pretrained import TrainedAgent, find_agent, load_agent, save_small
-from afk.training.trainer import first_learners
+from afk.training.starting import first_learners
 
 from .earlier import write_old
 from .tiny_run import TINY

@@ -22,7 +22,8 @@ from afk.training.keeping import (
     other_code,
 )
 from afk.training.log import append_log, read_log, remove_log
-from afk.training.trainer import first_learners, start_run, train
+from afk.training.starting import first_learner, first_learners
+from afk.training.trainer import start_run, train
 from afk.training.update import Learner
 
 from .tiny_run import TINY, log_row
@@ -109,7 +110,7 @@ def test_what_is_not_finite_is_named(value: float, learner: Learner) -> None:
 
 
 def test_only_the_seed_that_broke_down_is_named() -> None:
-    both = stack([trainer.first_learner(TINY, seed) for seed in (7, 24)])
+    both = stack([first_learner(TINY, seed) for seed in (7, 24)])
     broken = eqx.tree_at(
         lambda each: each.agent.critic.layers[-1].bias, both, replace_fn=lambda leaf: leaf.at[1].set(jnp.nan)
     )

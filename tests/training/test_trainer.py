@@ -21,7 +21,8 @@ from afk.training.evaluate import play_agent
 from afk.training.levels import NETWORK, draw_training_levels, run_key
 from afk.training.log import append_log, final_evaluation, read_log
 from afk.training.pretrained import find_agent
-from afk.training.trainer import compile_run, first_learner, start_run, train
+from afk.training.starting import first_learner
+from afk.training.trainer import compile_run, start_run, train
 from afk.training.update import _run_updates
 
 from .own_cache import own_cache

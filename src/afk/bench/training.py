@@ -16,7 +16,7 @@ from afk.training.build import mesh_of, play_of, schedules_of
 from afk.training.config import Config
 from afk.training.levels import draw_training_levels
 from afk.training.machine import describe_machine
-from afk.training.trainer import first_learners
+from afk.training.starting import first_learners
 from afk.training.update import CompiledUpdates, Learner
 
 _UPDATES = 50  # updates in one call, at most
@@ -92,7 +92,7 @@ def _updates(config: Config, learner: Learner, levels: Any, seconds: float) -> t
         return losses
 
     spent, _ = measure(go_on, seconds)
-    return spent / config.log_every, compiled.compile_seconds
+    return spent / config.log_every, sum(compiled.seconds.values())
 
 
 def operations_a_step(config: Config, learner: Learner) -> float | None:

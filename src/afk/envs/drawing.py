@@ -7,21 +7,15 @@ from typing import Any, Protocol, TypeVar
 import jax
 import numpy as np
 
-from afk.compiling import known_options
+from afk.compiling import LIGHTLY, jit_lightly
 
 StateT = TypeVar("StateT", covariant=True)
 NO_SOUND_LEVEL = "{}: hardly any draw gives a sound level; make rooms larger or things fewer"
 _DRAWS = 1024  # levels drawn at once
 _PROGRAMS = 16  # kept in memory, some 35 MB each; all tasks of a mixture should have room
 _HOPELESS = 64  # this many times that many draws without a sound level: there is none
-# How programs for a CPU are compiled. With all that LLVM can do it takes twice as long, and levels are not
-# drawn faster; with nothing of it they are drawn at a tenth of the speed, but a few are there sooner.
-_FOR_MANY = {
-    "xla_backend_optimization_level": 1,
-    "xla_llvm_disable_expensive_passes": True,
-    "xla_cpu_use_fusion_emitters": False,
-}
-_FOR_FEW = _FOR_MANY | {"xla_backend_optimization_level": 0}
+# With nothing of what LLVM can do levels are drawn at a tenth of the speed, but a few are there sooner.
+_FOR_FEW = LIGHTLY | {"xla_backend_optimization_level": 0}
 
 
 class LevelSource(Protocol[StateT]):
@@ -71,6 +65,4 @@ def _draw_rounds(source: LevelSource[Any], *, few: bool) -> Callable[..., Any]:
         every = jax.vmap(lambda key: jax.random.split(key, _DRAWS))(keys)
         return jax.vmap(source.draw)(every.reshape(-1))
 
-    if jax.default_backend() != "cpu":
-        return jax.jit(draw)
-    return jax.jit(draw, compiler_options=known_options(_FOR_FEW if few else _FOR_MANY))
+    return jit_lightly(draw, _FOR_FEW if few else LIGHTLY)

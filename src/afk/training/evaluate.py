@@ -141,7 +141,7 @@ def play_agent(play: Play, agent: Agent, *, episodes: int, seed: int) -> Iterabl
     """A trained agent on fresh levels, its actions drawn from its policy; some hundred levels at a time."""
     levels_key, play_key = fresh_keys(seed)
     levels = draw_pool(play.env, levels_key, episodes)
-    for played in play_in_chunks(play, *map(stack, ([agent], [levels], [play_key]))):
+    for played in play_in_chunks(play, stack([agent]), stack([levels]), stack([play_key])):
         yield jax.tree.map(lambda field: field[0], played)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
+import numpy as np
 
 from afk.checks import is_number
 from afk.files import read_bytes, remove_remains, write_file
@@ -112,8 +112,9 @@ def check_finite(config: Config, learner: Any, rows: Sequence[Row]) -> None:
         learner: all seeds.
         rows: the new line of the log of each seed.
     """
-    sound = jax.device_get(_are_finite(eqx.filter(learner.agent, eqx.is_inexact_array)))
-    for row, is_sound in zip(rows, sound, strict=True):
+    leaves = jax.tree.leaves(jax.device_get(eqx.filter(learner.agent, eqx.is_inexact_array)))
+    for index, row in enumerate(rows):
+        is_sound = all(np.isfinite(leaf[index]).all() for leaf in leaves)
         broken = [f"losses.{name}" for name, value in row["losses"].items() if not math.isfinite(value)]
         broken += [] if is_sound else ["a parameter"]
         if broken:
@@ -122,13 +123,6 @@ def check_finite(config: Config, learner: Any, rows: Sequence[Row]) -> None:
                 f"{', '.join(broken)} (settings.learning_rate is {config.settings.learning_rate:g}); "
                 "what was saved before stays as it is"
             )
-
-
-@jax.jit
-def _are_finite(agents: Any) -> jax.Array:
-    """Whether all parameters of each of some stacked agents are finite: (agents,) bool."""
-    leaves = [jnp.isfinite(leaf).reshape(len(leaf), -1).all(1) for leaf in jax.tree.leaves(agents)]
-    return jnp.stack(leaves).all(0)
 
 
 def keep_agents(folder: Path, config: Config, learner: Any, rows: list[Row], new: list[Row]) -> None:

@@ -6,6 +6,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
@@ -58,7 +59,8 @@ def train_with_bar(
     with bar, _catch_interrupt(console) as interrupted:
         task = bar.add_task("", total=total, measures="compiling")
         # Closed here: where training stands is saved then, which may fail and must be heard of.
-        with closing(train(folder, devices=devices, loggers=loggers)) as chunks:
+        training = train(folder, devices=devices, loggers=loggers, say=partial(_say, console))
+        with closing(training) as chunks:
             for rows in chunks:
                 is_last = rows[0]["updates"] >= config.updates
                 if bar.disable and (time.monotonic() - said > _PLAIN_SECONDS or is_last):

@@ -19,7 +19,8 @@ Killed at any moment, a run goes on from its last state, and ends with the same 
 import math
 import shlex
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,10 +31,9 @@ from jax.sharding import Mesh
 from afk.agents.base import Agent
 from afk.envs.registry import make_roomy
 from afk.files import is_remains, remove_remains, write_json
-from afk.learning.algorithm import algorithm_of
-from afk.learning.devices import on_devices, place, stack
+from afk.learning.devices import on_devices, place
 from afk.training import checkpoint
-from afk.training.build import agent_shape, evaluation_mesh_of, make_agent, mesh_of, play_of, schedules_of
+from afk.training.build import agent_shape, evaluation_mesh_of, mesh_of, play_of, schedules_of
 from afk.training.config import Config, read_config, run_difference
 from afk.training.evaluate import compile_play, play_agents, summarise, summarise_by_task
 from afk.training.keeping import (
@@ -46,16 +46,13 @@ from afk.training.keeping import (
     save_state,
 )
 from afk.training.levels import (
-    NETWORK,
-    TRAINING,
     draw_evaluation_levels,
     draw_training_levels,
-    run_key,
-    seed_levels,
 )
 from afk.training.lock import LOCK_FILE
 from afk.training.log import Row, append_log, read_log, write_log
 from afk.training.loggers import open_loggers
+from afk.training.starting import first_learners
 from afk.training.update import CompiledUpdates, Learner
 
 _SAVE_SECONDS = (
@@ -120,20 +117,27 @@ def start_run(config: Config, folder: Path, first: Agent | None = None) -> None:
     write_json(folder / "config.json", config.to_json())
 
 
-def train(folder: Path, *, devices: int | None = None, loggers: Sequence[str] = ()) -> Generator[list[Row]]:
+def train(
+    folder: Path,
+    *,
+    devices: int | None = None,
+    loggers: Sequence[str] = (),
+    say: Callable[[str], None] = lambda line: None,
+) -> Generator[list[Row]]:
     """Train the run of a folder from where it stands.
 
     Args:
         folder: of the run.
         devices: how many to use; all there are if not given.
         loggers: where its log goes beside its folder; see `afk.training.loggers`.
+        say: is given a line on what was compiled, and how long that took, before the first update.
 
     Yields:
         The new lines of its log, one for each seed, once they are on disk. Where training stands is saved
         now and then, when training is over, and when nobody wants more lines.
     """
     try:
-        yield from _train(folder, devices, loggers)
+        yield from _train(folder, devices, loggers, say)
     except (MemoryError, jax.errors.JaxRuntimeError) as error:
         if isinstance(error, jax.errors.JaxRuntimeError) and "RESOURCE_EXHAUSTED" not in str(error):
             raise
@@ -143,8 +147,11 @@ def train(folder: Path, *, devices: int | None = None, loggers: Sequence[str] = 
         ) from error
 
 
-def _train(folder: Path, devices: int | None, loggers: Sequence[str]) -> Generator[list[Row]]:
+def _train(
+    folder: Path, devices: int | None, loggers: Sequence[str], say: Callable[[str], None]
+) -> Generator[list[Row]]:
     """The same, whatever happens to memory."""
+    begun = time.perf_counter()
     config, logged = read_config(folder), read_log(folder)
     has_state = check_state(folder, config, logged)  # before anything is compiled
     remove_remains(folder)
@@ -157,7 +164,13 @@ def _train(folder: Path, devices: int | None, loggers: Sequence[str]) -> Generat
     if _updates(learner) >= config.updates:
         return
     write_log(folder, rows)  # without what was logged but not saved, and without half a line
-    run_updates = CompiledUpdates(config, learner, draw_training_levels(config, _updates(learner)), mesh)
+    levels = draw_training_levels(config, _updates(learner))
+    beside = ThreadPoolExecutor(1)  # another core may as well compile what comes after the first updates
+    evaluators = evaluation_mesh_of(config, mesh)
+    evaluation = beside.submit(_compile_evaluation, config, _agents_on(evaluators, learner), evaluators)
+    beside.shutdown(wait=False)
+    run_updates = CompiledUpdates(config, learner, levels, mesh)
+    say(_describe_start(run_updates, time.perf_counter() - begun))
     trained = rows[-1]["training_seconds"] if rows else 0.0
     since = time.perf_counter() - (rows[-1]["seconds"] if rows else 0.0)
     saved, others = -math.inf, open_loggers(folder, config, loggers, after=rows[-1]["steps"] if rows else 0)
@@ -171,7 +184,8 @@ def _train(folder: Path, devices: int | None, loggers: Sequence[str]) -> Generat
         check_finite(config, learner, new)
         trained += time.perf_counter() - start
         if config.is_evaluated(_updates(learner)):
-            _evaluate(config, learner, new, evaluation_mesh_of(config, mesh))
+            evaluation.result()
+            _evaluate(config, new, _agents_on(evaluators, learner), evaluators)
             keep_agents(folder, config, learner, rows, new)
         for row in new:
             row |= {"seconds": time.perf_counter() - since, "training_seconds": trained}
@@ -198,10 +212,25 @@ def compile_run(config: Config) -> None:
     mesh = mesh_of(config, None)
     learner = spread_learner(first_learners(config), mesh)
     CompiledUpdates(config, learner, draw_training_levels(config, 0), mesh)
-    mesh = evaluation_mesh_of(config, mesh)
-    agents = place(learner.agent, mesh, has_rows=False)
+    evaluators = evaluation_mesh_of(config, mesh)
+    _compile_evaluation(config, _agents_on(evaluators, learner), evaluators)
+
+
+def _agents_on(mesh: Mesh, learner: Learner) -> Agent:
+    """The agents of a run where they are evaluated."""
+    return place(learner.agent, mesh, has_rows=False)
+
+
+def _compile_evaluation(config: Config, agents: Agent, mesh: Mesh) -> None:
+    """Compile what evaluates the agents of a run, whatever has become of their arrays."""
     with on_devices(mesh):
         compile_play(play_of(config), agents, *draw_evaluation_levels(config, 0))
+
+
+def _describe_start(updates: CompiledUpdates, seconds: float) -> str:
+    """What was done before the first update, and how long it took."""
+    parts = ", ".join(f"{done} in {each:.1f} s" for done, each in updates.seconds.items())
+    return f"ready after {seconds:.1f} s: levels, network, and updates ({parts})"
 
 
 def spread_learner(learner: Learner, mesh: Mesh) -> Learner:
@@ -220,20 +249,8 @@ def _read_first(config: Config, folder: Path) -> Agent | None:
     return agent
 
 
-def first_learners(config: Config, agent: Agent | None = None) -> Learner:
-    """Where training starts with every seed, with a leading axis of seeds."""
-    return stack([first_learner(config, seed, agent) for seed in config.seeds])
-
-
-def first_learner(config: Config, seed: int, agent: Agent | None = None) -> Learner:
-    """Where training starts, with an agent that is new if none is given."""
-    settings, agent = config.settings, agent or make_agent(config, run_key(seed, NETWORK))
-    levels, key = seed_levels(config, seed, 0), run_key(seed, TRAINING)
-    return algorithm_of(settings).init(play_of(config), settings, agent, levels, key)
-
-
 def _updates(learner: Learner) -> int:
-    return int(learner.updates[0])
+    return int(jax.device_get(learner.updates)[0])
 
 
 def _describe(config: Config, learner: Learner, episodes: Any, losses: Any) -> list[Row]:
@@ -261,10 +278,9 @@ def _describe(config: Config, learner: Learner, episodes: Any, losses: Any) -> l
     return rows
 
 
-def _evaluate(config: Config, learner: Learner, rows: list[Row], mesh: Mesh) -> None:
+def _evaluate(config: Config, rows: list[Row], agents: Agent, mesh: Mesh) -> None:
     """Add to each seed's line how its agent does on fresh levels."""
-    levels = draw_evaluation_levels(config, _updates(learner))
-    agents = place(learner.agent, mesh, has_rows=False)
+    levels = draw_evaluation_levels(config, rows[0]["updates"])
     try:
         with on_devices(mesh):
             episodes = play_agents(play_of(config), agents, *levels)

@@ -101,7 +101,9 @@ class Pointer(eqx.Module):
         orthogonal = jax.nn.initializers.orthogonal()
         self.query = orthogonal(query_key, (width, width))
         self.key = orthogonal(key_key, (width, width))
-        self.none = None if none_at is None else jax.random.normal(none_key, (width,)) * 0.1
+        # Rounded before it is scaled, whether what makes it is compiled as a whole or not.
+        drawn = jax.lax.optimization_barrier(jax.random.normal(none_key, (width,)))
+        self.none = None if none_at is None else drawn * 0.1
         self.none_at = none_at
 
     def __call__(self, h_x: jax.Array, h_w: jax.Array, words: jax.Array, size: int) -> jax.Array:

@@ -7,7 +7,8 @@ from typing import TypeVar
 import jax
 import jax.numpy as jnp
 
-Tree, Found = TypeVar("Tree"), TypeVar("Found")
+Tree = TypeVar("Tree")
+Found = TypeVar("Found")
 _PIECES = 256  # that many rows are cut into, at most
 _SOME = 64  # rows that a CPU computes at once where not all are wanted
 _ALIGNED = 8  # columns of a matrix that a GPU multiplies quickly come in such groups
