@@ -35,8 +35,7 @@ def test_the_demonstration_plays_shows_and_trains(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(demonstration, "show_text", lambda console, *, seed: console.print("a transcript"))
     demonstration.show(Console(file=text, width=120), seed=0, steps=1)
     said = text.getvalue()
-    assert "of 10 fresh levels solved" in said
-    assert "A0" in said
+    assert said.index("A0") < said.index("of 10 fresh levels solved")  # nobody waits for what takes longer
     assert "a transcript" in said
     assert "success in evaluations as it learned:" in said
 

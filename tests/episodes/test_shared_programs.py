@@ -12,7 +12,7 @@ from afk.episodes.interactive import trace_policy
 from afk.episodes.tracer import trace_episode
 from afk.learning.rollout import Play
 from afk.training.build import make_agent, play_by_plan, play_of
-from afk.training.evaluate import draw_level
+from afk.training.evaluate import CHUNK, draw_level, play_agent
 
 from ..small_games import small_bank
 from ..training.tiny_run import TINY
@@ -65,3 +65,20 @@ def test_no_program_is_compiled_for_the_number_of_a_level(caplog: pytest.LogCapt
         for level in (1, 7, 99):
             draw_level(env, seed=level, level=level)
     assert not _compiled(caplog)
+
+
+def test_few_programs_are_compiled_for_an_episode_and_for_an_evaluation(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    agent, play = make_agent(TINY, jax.random.key(0)), play_of(TINY)
+    jax.clear_caches()
+    with jax.log_compiles(), caplog.at_level(logging.WARNING):
+        trace_episode(play, agent, seed=0)
+    assert _compiled(caplog).total() <= 8
+    caplog.clear()
+    with jax.log_compiles(), caplog.at_level(logging.WARNING):
+        chunks = list(play_agent(play, agent, episodes=CHUNK + 100, seed=0))
+    assert [len(chunk.success) for chunk in chunks] == [CHUNK, 100]
+    compiled = _compiled(caplog)
+    assert compiled.pop("jit(_play_agents)") == 2  # one for each number of episodes at once
+    assert compiled.total() <= 9

@@ -15,9 +15,11 @@ from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
+from urllib.parse import quote
 from urllib.request import urlopen
 
 from afk.training.machine import describe_machine
+from afk.training.pretrained import PRETRAINED, SHOWN
 
 
 class Errand(NamedTuple):
@@ -43,7 +45,7 @@ ERRANDS = {
         "`afk view`: first episode",
         ("view", "--port", "0"),
         "shows it",
-        f"api/episode?task={_TASK.replace('+', '%2B')}&agent=pretrained",
+        f"api/episode?task={quote(SHOWN)}&agent={PRETRAINED}",  # what the page opens with
     ),
     "eval": Errand(
         "`afk eval`: 1,000 episodes",

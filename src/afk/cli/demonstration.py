@@ -24,7 +24,7 @@ _GOOD = 0.92  # success at which the demonstration stops training
 
 
 def show(console: Console, *, seed: int, steps: int | None = None) -> None:
-    """Evaluate a pretrained agent, print an episode of it and one in text, and train a small one.
+    """Print an episode of a pretrained agent, evaluate it, print one in text, and train a small agent.
 
     Args:
         console: where to print.
@@ -34,12 +34,13 @@ def show(console: Console, *, seed: int, steps: int | None = None) -> None:
     agent = find_agent(PRETRAINED, (SHOWN,))
     play = play_on(agent, make(SHOWN), name=PRETRAINED)
     console.rule(f"[bold]A trained agent on {SHOWN}")
+    show_episode(console, trace_episode(play, agent.network, seed=seed))
     summary = summarise(play_agent(play, agent.network, episodes=_EPISODES, seed=seed))
     console.print(
-        f"{summary['success']:.1%} of {_EPISODES} fresh levels solved, in {summary['episode_length']:.1f} "
-        f"steps with {summary['queries']:.1f} questions (F1 {summary['f1']:.2f}). One of them:"
+        f"{summary['success']:.1%} of {_EPISODES} fresh levels solved like this one, in "
+        f"{summary['episode_length']:.1f} steps with {summary['queries']:.1f} questions "
+        f"(F1 {summary['f1']:.2f})."
     )
-    show_episode(console, trace_episode(play, agent.network, seed=seed))
     show_text(console, seed=seed)
     console.rule(f"[bold]A small agent learns {TASK} on this machine")
     with TemporaryDirectory() as folder:

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -13,6 +13,7 @@ import numpy as np
 
 from afk.agents.base import Agent
 from afk.agents.notebook import UNUSED, Notebook, write
+from afk.compiling import jit_lightly
 from afk.envs.core import EpisodeStats, TimeStep
 from afk.envs.level_pool import Pool
 from afk.envs.qbabyai.world import cells
@@ -142,7 +143,7 @@ def trace_episode(play: Play, agent: Agent, *, seed: int, level: int = 0) -> Tra
     first = jax.device_get((pool.states, pool.observations, actors.notebooks))
     tracer = Tracer(play, *jax.tree.map(lambda leaf: leaf[0, ...], first))  # arrays, be they of () numbers
     while not tracer.is_over:
-        actors, key, moment = _act(shared, agent, levels, actors, key)
+        actors, key, moment = _compiled_act()(shared, agent, levels, actors, key)
         tracer.add(jax.device_get(moment))
     return tracer.record()
 
@@ -154,7 +155,12 @@ def _start(play: Play, agent: Agent, pool: Pool[Any]) -> tuple[TrainingLevels, A
     return levels, start_actors(agent, levels, 1)
 
 
-@eqx.filter_jit
+@lru_cache(maxsize=1)
+def _compiled_act() -> Callable[..., tuple[Actors, jax.Array, Moment]]:
+    """The following, compiled: for some steps of one episode nobody waits longer than they take."""
+    return jit_lightly(_act, static_argnums=0)
+
+
 def _act(
     play: Play, agent: Agent, levels: TrainingLevels, actors: Actors, key: jax.Array
 ) -> tuple[Actors, jax.Array, Moment]:
