@@ -31,7 +31,8 @@ from afk.training.levels import draw_training_levels
 from afk.training.log import Row, read_log
 from afk.training.machine import describe_machine
 from afk.training.presets import preset
-from afk.training.trainer import first_learners, spread_learner, start_run, train
+from afk.training.starting import first_learners
+from afk.training.trainer import spread_learner, start_run, train
 from afk.training.update import CompiledUpdates
 
 RECORD = Path("results/devices-cpu.json")

@@ -81,7 +81,7 @@ def main() -> None:
         "seeds": options.seeds,
         "changes": options.changes,
         "machine": describe_machine(),
-        "compile_seconds": run_updates.compile_seconds,
+        "compile_seconds": sum(run_updates.seconds.values()),
         "steps_per_second": steps / min(seconds),
         "milliseconds_an_update": 1e3 * min(seconds) / options.updates,
         **summarise(kernels, options.updates, operations(run_updates.program)),

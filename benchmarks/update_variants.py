@@ -42,7 +42,7 @@ from afk.training.config import Config
 from afk.training.levels import draw_training_levels
 from afk.training.machine import describe_machine
 from afk.training.presets import preset
-from afk.training.trainer import first_learners
+from afk.training.starting import first_learners
 
 TRITON = "one kernel (Triton)"
 SAFE_FORMS = tuple(name for name in FORMS if name != TRITON)

@@ -16,7 +16,7 @@ from afk.envs.qtextworld.levels import bank as bank_module
 from afk.learning import dqn, ppo
 from afk.training import checkpoint
 from afk.training import trainer as train_module
-from afk.training.build import agent_shape, make_play, play_of
+from afk.training.build import _make_play, agent_shape, play_of
 from afk.training.changes import change
 from afk.training.config import Config, read_config
 from afk.training.evaluate import play_agent, summarise
@@ -38,10 +38,10 @@ def kept() -> Iterator[None]:
     bank, patch = small_bank(), pytest.MonkeyPatch()
     patch.setattr(bank_module, "_kept_bank", lambda path: bank)
     patch.setattr(train_module, "_SAVE_SECONDS", 0)
-    make_play.cache_clear()
+    _make_play.cache_clear()
     yield
     patch.undo()
-    make_play.cache_clear()
+    _make_play.cache_clear()
 
 
 def tiny() -> Config:

@@ -18,7 +18,11 @@ _ROWS = 3 * ops._SOME - 5
 def test_rows_that_are_wanted_are_those_of_the_function(share: float) -> None:
     rows = np.random.default_rng(0).normal(size=(_ROWS, 4)).astype(np.float32)
     wanted = np.random.default_rng(1).uniform(size=_ROWS) < share
-    found = jax.jit(partial(ops.for_wanted, lambda x: (x + 1, x.sum(-1))))(wanted, rows)
+
+    def compute(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        return x + 1, x.sum(-1)
+
+    found = jax.jit(partial(ops.for_wanted, compute))(wanted, rows)
     for few, every in zip(found, (rows + 1, rows.sum(-1)), strict=True):
         assert np.allclose(few[wanted], every[wanted])
 
