@@ -6,8 +6,10 @@ python benchmarks/release.py --python python3.11 python3.12 python3.13 --tests f
 Wheel and source distribution are built and checked. Then each Python gets a fresh environment with the
 newest versions that pip chooses, and one with the lowest that pyproject.toml allows. The wheel is installed
 there and used in a folder without sources: the version, a pretrained agent, the tables, and tests; with
-`--whole` also the demonstration, and style and types of the sources. It ends with exit code 1 if anything
-failed. With `--record` what was seen is kept in results/versions.json, and the table of all that is printed.
+`--whole` also the demonstration, and style and types of the sources. With `--extras` the wheel is also
+installed with each extra for language models alone, some of which clash with what we develop with, and that
+extra is tested. It ends with exit code 1 if anything failed. With `--record` what was seen is kept in
+results/versions.json, and the table of all that is printed.
 """
 
 import argparse
@@ -19,8 +21,11 @@ import subprocess
 import sys
 import time
 import tomllib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from afk.files import read_json, write_json
 
@@ -43,6 +48,12 @@ TESTS = {
     "core": [*(f"tests/{name}" for name in CORE), "-m", "not slow"],
     "fast": ["tests", "-m", "not slow"],
     "all": ["tests"],
+}
+# Extras of their own: what each brings, and what tests it.
+EXTRAS = {
+    "llm": ("openai", ["tests/play/test_models.py", "-k", "official_client"]),
+    "mcp": ("mcp", ["tests/play/test_mcp.py"]),
+    "inspect": ("inspect_ai", ["tests/play/test_inspect.py"]),
 }
 DEMONSTRATION = ["afk", "demo"]
 LINT = (["ruff", "check", "."], ["ruff", "format", "--check", "."], ["lint-imports", "--no-cache"])
@@ -100,10 +111,7 @@ def try_out(
     python: str, which: str, wheel: Path, options: argparse.Namespace, place: Path, log: Path
 ) -> None:
     """Install a wheel in a fresh environment and use it there; a CalledProcessError if something fails."""
-    do(python, "-m", "venv", place / "venv", folder=place, log=log)
-    programs = place / "venv" / "bin"
-    wanted = requirements(which, tests=options.tests)
-    do(programs / "pip", "install", "--quiet", wheel, *wanted, folder=place, log=log)
+    programs = install(python, str(wheel), *requirements(which, tests=options.tests), place=place, log=log)
     for name, *arguments in (*TRIALS, DEMONSTRATION) if options.whole else TRIALS:
         do(programs / name, *arguments, folder=place, log=log)
     if options.whole:
@@ -111,11 +119,34 @@ def try_out(
             do(programs / name, *arguments, folder=ROOT, log=log)
         do(programs / "basedpyright", "--pythonpath", programs / "python", folder=ROOT, log=log)
     if options.tests != "none":
-        for name in ("tests", "results", "docs", "examples", "benchmarks"):
-            shutil.copytree(ROOT / name, place / name, ignore=shutil.ignore_patterns("__pycache__"))
-        for path in [each for each in ROOT.iterdir() if each.is_file() and each.name[0] != "."]:
-            shutil.copy(path, place)
-        do(programs / "python", "-m", "pytest", *TESTS[options.tests], folder=place, log=log)
+        run_tests(programs, TESTS[options.tests], place, log)
+
+
+def try_extra(python: str, extra: str, wheel: Path, place: Path, log: Path) -> None:
+    """Install a wheel with one extra and nothing else that it can do without, and test that extra."""
+    module, tests = EXTRAS[extra]
+    programs = install(
+        python, f"{wheel}[{extra}]", "hypothesis", "pytest", "pytest-xdist", place=place, log=log
+    )
+    do(programs / "python", "-c", f"import {module}", folder=place, log=log)  # tests without it are skipped
+    run_tests(programs, tests, place, log)
+
+
+def install(python: str, *packages: str, place: Path, log: Path) -> Path:
+    """Packages in a fresh environment; returns the folder of its programs."""
+    do(python, "-m", "venv", place / "venv", folder=place, log=log)
+    programs = place / "venv" / "bin"
+    do(programs / "pip", "install", "--quiet", *packages, folder=place, log=log)
+    return programs
+
+
+def run_tests(programs: Path, tests: list[str], place: Path, log: Path) -> None:
+    """Tests away from the sources, with what they read."""
+    for name in ("tests", "results", "docs", "examples", "benchmarks"):
+        shutil.copytree(ROOT / name, place / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in [each for each in ROOT.iterdir() if each.is_file() and each.name[0] != "."]:
+        shutil.copy(path, place)
+    do(programs / "python", "-m", "pytest", *tests, folder=place, log=log)
 
 
 def versions(python: Path) -> dict[str, str]:
@@ -152,13 +183,14 @@ def main() -> int:
     parser.add_argument("--set", nargs="+", choices=SETS, default=SETS, help="versions to install")
     parser.add_argument("--tests", choices=TESTS, default="fast", help="what is tested")
     parser.add_argument("--whole", action="store_true", help="demonstration, style and types, too")
+    parser.add_argument("--extras", action="store_true", help="each extra for language models alone, too")
     parser.add_argument("--record", action="store_true", help=f"keep what was seen in {RECORDS.name}")
     parser.add_argument("--logs", type=Path, default=ROOT / "build" / "release", help="where logs are kept")
     options = parser.parse_args()
     if options.whole and options.tests not in ("fast", "all"):
         parser.error("--whole needs --tests fast or all, which install what style and types are checked with")
     options.logs.mkdir(parents=True, exist_ok=True)
-    logs, rows = options.logs.resolve(), []
+    logs, rows, extras = options.logs.resolve(), [], []
     for log in logs.glob("*.log"):
         log.unlink()
     with TemporaryDirectory() as folder:
@@ -166,27 +198,38 @@ def main() -> int:
         print(f"built and checked: {wheel.name} ({wheel.stat().st_size / 1e6:.1f} MB)", flush=True)
         for python in options.python:
             for which in options.set:
-                name, start = f"{Path(python).name}-{which}", time.monotonic()
-                place, log = Path(folder) / name, logs / f"{name}.log"
-                place.mkdir()
-                try:
-                    try_out(python, which, wheel, options, place, log)
-                    outcome = "works"
-                except subprocess.CalledProcessError as error:
-                    outcome = f"fails: {' '.join(map(str, error.cmd))[:80]}; see {logs}"
-                print(f"{name:24} {time.monotonic() - start:6.0f} s  {outcome}", flush=True)
-                done = "tests, demo, lint" if options.whole else "tests"
-                row = {
-                    "set": which,
-                    "done": done,
-                    "tests": summary(log),
-                    "outcome": outcome.partition(":")[0],
-                }
-                rows.append(versions(place / "venv" / "bin" / "python") | row)
-                shutil.rmtree(place)
+                name = f"{Path(python).name}-{which}"
+                with prepared(Path(folder), logs, name) as (place, log):
+                    outcome = attempt(name, logs, try_out, python, which, wheel, options, place, log)
+                    row = {"set": which, "done": "tests, demo, lint" if options.whole else "tests"}
+                    row |= {"tests": summary(log), "outcome": outcome}
+                    rows.append(versions(place / "venv" / "bin" / "python") | row)
+        for extra in EXTRAS if options.extras else ():
+            with prepared(Path(folder), logs, extra) as (place, log):
+                extras.append(attempt(extra, logs, try_extra, sys.executable, extra, wheel, place, log))
     if options.record:
         keep([row for row in rows if "python" in row])
-    return int(any(row["outcome"] != "works" for row in rows))
+    return int(any(outcome != "works" for outcome in (*extras, *(row["outcome"] for row in rows))))
+
+
+@contextmanager
+def prepared(folder: Path, logs: Path, name: str) -> Iterator[tuple[Path, Path]]:
+    """A place for one trial, which is gone afterwards, and its log."""
+    place = folder / name
+    place.mkdir()
+    yield place, logs / f"{name}.log"
+    shutil.rmtree(place)
+
+
+def attempt(name: str, logs: Path, trial: Callable[..., None], *arguments: Any) -> str:
+    """Do a trial and say how it went, and how long it took: `works` or `fails`."""
+    start, outcome = time.monotonic(), "works"
+    try:
+        trial(*arguments)
+    except subprocess.CalledProcessError as error:
+        outcome = f"fails: {' '.join(map(str, error.cmd))[:80]}; see {logs}"
+    print(f"{name:24} {time.monotonic() - start:6.0f} s  {outcome}", flush=True)
+    return outcome.partition(":")[0]
 
 
 if __name__ == "__main__":

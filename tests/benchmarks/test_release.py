@@ -1,4 +1,5 @@
 import importlib.util
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,13 @@ def test_lowest_versions_are_the_bounds_and_conditions_stay(release: Any) -> Non
     assert "numpy==2.1; python_version >= '3.13'" in lowest
     assert {each.partition("==")[0] for each in lowest} >= {"jax", "equinox", "pytest", "hypothesis"}
     assert not [each for each in release.requirements("newest", tests="core") if "==" in each]
+
+
+def test_each_extra_for_language_models_is_tried_alone(release: Any) -> None:
+    project = tomllib.loads((SCRIPT.parents[1] / "pyproject.toml").read_text())["project"]
+    assert {"llm", "mcp", "inspect"} == set(release.EXTRAS) <= set(project["optional-dependencies"])
+    for _, (path, *_) in release.EXTRAS.values():
+        assert (SCRIPT.parents[1] / path).is_file()
 
 
 @pytest.mark.parametrize(
