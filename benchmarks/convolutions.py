@@ -11,7 +11,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax.experimental import pallas
-from jax.experimental.pallas import triton
 
 from afk.agents.networks.convolution import convolve
 
@@ -61,6 +60,8 @@ in_one_kernel.defvjp(lambda weight, x: (_slide(weight, x), (weight, x)), _pull_b
 
 
 def _slide(weight: jax.Array, x: jax.Array) -> jax.Array:
+    from jax.experimental.pallas import triton  # newer versions of JAX may do without
+
     (side, _, inputs, outputs), (count, height, width, _) = weight.shape, x.shape
     cells = count * height * width
 
@@ -91,6 +92,8 @@ def _slide(weight: jax.Array, x: jax.Array) -> jax.Array:
 
 def _gather(weight: jax.Array, x: jax.Array, change: jax.Array) -> jax.Array:
     """The gradient of the kernel: programs add up a share of the cells each."""
+    from jax.experimental.pallas import triton
+
     (side, _, inputs, outputs), (count, height, width, _) = weight.shape, x.shape
     cells = count * height * width
     blocks = pallas.cdiv(pallas.cdiv(cells, _ROWS), _SPLITS)
@@ -136,6 +139,8 @@ def _triton(warps: int, stages: int) -> dict[str, Any]:
     """How a kernel is compiled; on a CPU it is interpreted."""
     if jax.default_backend() == "cpu":
         return {"interpret": True}
+    from jax.experimental.pallas import triton
+
     return {"compiler_params": triton.CompilerParams(num_warps=warps, num_stages=stages)}
 
 

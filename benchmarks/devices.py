@@ -77,6 +77,7 @@ def main() -> None:
     if parser.parse_args().show:
         print(write_table(read_object(RECORD)))
         return
+    jax.config.update("jax_platforms", "cpu")
     jax.config.update("jax_num_cpu_devices", COUNTS[-1])
     found: dict[str, Any] = {"machine": describe_machine()}
     for name, (chosen, task, changes) in RUNS.items():

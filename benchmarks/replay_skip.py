@@ -11,14 +11,16 @@ minibatch: everything that is not finite is named, in the run's precision and in
 import argparse
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax.sharding import Mesh
 
 from afk.learning.algorithm import algorithm_of
 from afk.learning.ppo import PPO, Learner, Settings, draw_minibatches, gather, learn_from, loss, normalise
@@ -32,6 +34,7 @@ from afk.training.config import Config, read_config
 from afk.training.keeping import BEFORE_SKIP
 from afk.training.levels import draw_training_levels
 from afk.training.starting import first_learners
+from afk.training.trainer import spread_learner
 from afk.training.update import CompiledUpdates
 
 
@@ -39,6 +42,7 @@ def main() -> None:
     """Replay a run, and print what was found as JSON."""
     parser = argparse.ArgumentParser(description="Find out why a minibatch had no finite gradient.")
     parser.add_argument("run", type=Path, help="the folder of a run")
+    parser.add_argument("--devices", type=int, help="how many the run had; all there are if not given")
     parser.add_argument("--lines", type=int, default=400, help="lines of the log to look through at most")
     arguments = parser.parse_args()
     try:
@@ -46,20 +50,22 @@ def main() -> None:
         if algorithm_of(config.settings) is not PPO:
             raise ValueError("only runs of PPO skip minibatches")
         learner = checkpoint.load(arguments.run / BEFORE_SKIP, first_learners(config))
+        mesh = mesh_of(config, arguments.devices)
     except ValueError as error:
         sys.exit(f"error: {error}")
-    print(json.dumps(replay(config, learner, arguments.lines), indent=2))
+    print(json.dumps(replay(config, learner, arguments.lines, mesh), indent=2))
 
 
-def replay(config: Config, learner: Learner, lines: int) -> dict[str, Any]:
+def replay(config: Config, learner: Learner, lines: int, mesh: Mesh) -> dict[str, Any]:
     """What became of a run's updates, done again.
 
     Args:
         config: the run.
         learner: where it stood, with a leading axis of seeds.
         lines: how many lines of its log are done at most.
+        mesh: the devices that do them.
     """
-    mesh = mesh_of(config, None)
+    learner = spread_learner(learner, mesh)  # or it would be another program
     begun = done = int(learner.updates[0])
     run_updates = CompiledUpdates(config, learner, draw_training_levels(config, done), mesh)
     for _ in range(lines):
@@ -72,7 +78,9 @@ def replay(config: Config, learner: Learner, lines: int) -> dict[str, Any]:
                 "updates": done,
                 "skipped": losses.skipped.tolist(),
                 "skipped_again": again.skipped.tolist(),
-                "minibatches": find_broken(config, before, levels, schedules),
+                "minibatches": find_broken(
+                    config, spread_learner(before, mesh_of(config, 1)), levels, schedules
+                ),
             }
         done = int(learner.updates[0])
     return {"updates": [begun, done], "skipped": "nothing: what happened did not happen again"}
@@ -87,39 +95,49 @@ def find_broken(
     config: Config, learners: Learner, levels: TrainingLevels, schedules: Schedules
 ) -> list[dict[str, Any]]:
     """What is not finite in each minibatch of the updates between two lines of the log that has such."""
-    settings, play = config.settings, play_of(config)
-    found = []
+    settings, found = config.settings, []
+    steps = _Steps.make(play_of(config), settings)
     for index, seed in enumerate(config.seeds):
         learner, own = jax.tree.map(
             lambda leaf, index=index: leaf[index] if eqx.is_array(leaf) else leaf, (learners, levels)
         )
         for number in range(config.log_every):
-            learner, broken = _update(play, settings, learner, own, schedules)
+            learner, broken = _update(steps, settings, learner, own, schedules)
             found += [{"seed": seed, "update": number, **each} for each in broken]
     return found
 
 
+class _Steps(NamedTuple):
+    """The compiled parts of an update: collecting experience, and learning from a minibatch of it."""
+
+    collect: Callable[..., Any]
+    learn: Callable[..., Any]
+
+    @staticmethod
+    def make(play: Play, settings: Settings) -> "_Steps":
+        """Those of a run, compiled when they are first called."""
+
+        def learn(params: Any, static: Any, state: Any, minibatch: Sequences, schedules: Schedules) -> Any:
+            def combine(each: Any) -> Any:
+                return eqx.combine(each, static)
+
+            return learn_from(params, state, combine, minibatch, settings, schedules)
+
+        return _Steps(eqx.filter_jit(partial(gather, play, settings)), eqx.filter_jit(learn))
+
+
 def _update(
-    play: Play, settings: Settings, learner: Learner, levels: TrainingLevels, schedules: Schedules
+    steps: _Steps, settings: Settings, learner: Learner, levels: TrainingLevels, schedules: Schedules
 ) -> tuple[Learner, list[dict[str, Any]]]:
     """An update as `afk.learning.ppo.update` does it, minibatch by minibatch on the host."""
     key, collect_key, learn_key = jax.random.split(learner.key, 3)
-    actors, sequences, _ = eqx.filter_jit(partial(gather, play, settings))(
-        learner, levels, schedules, collect_key
-    )
+    actors, sequences, _ = steps.collect(learner, levels, schedules, collect_key)
     params, static = eqx.partition(learner.agent, eqx.is_inexact_array)
     state, broken = learner.optimiser, []
-
-    @jax.jit
-    def step(params: Any, state: Any, minibatch: Sequences) -> Any:
-        return learn_from(
-            params, state, lambda each: eqx.combine(each, static), minibatch, settings, schedules
-        )
-
     for number, chosen in enumerate(draw_minibatches(settings, learn_key)):
         minibatch = jax.tree.map(lambda leaf, chosen=chosen: leaf[chosen], sequences)
         before = params
-        params, state, losses, gradients = step(params, state, minibatch)
+        params, state, losses, gradients = steps.learn(params, static, state, minibatch, schedules)
         if losses.skipped:
             agent = eqx.combine(before, static)
             found = describe(agent, minibatch, gradients, settings, schedules)

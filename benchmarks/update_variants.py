@@ -6,7 +6,8 @@ Whole updates of PPO, preset `fast`, with one seed and with five, and of DQN, ea
 the FiLM block with its gradient in every form of a convolution. What matters most comes first, and what might
 break a device's context last. Programs of a round are traced one by one and compiled side by side. A share is
 that of the rate of a large product of matrices, which is measured first. Rows of other minibatches learn
-otherwise; all others compute the same numbers but for rounding.
+otherwise; all others compute the same numbers but for rounding. DQN reads the texts that `afk textworld
+prepare` has made; where textworld is not installed, bring that file along.
 """
 
 import argparse
@@ -30,7 +31,6 @@ from afk.agents.networks import convolution, transformer
 from afk.agents.networks.fusion import FilmBlock
 from afk.bench.environments import measure
 from afk.bench.training import device_rate, operations_a_step
-from afk.compiling import known_options
 from afk.files import write_json
 from afk.learning import ppo
 from afk.learning.algorithm import algorithm_of
@@ -236,7 +236,7 @@ def trace(variant: Variant, size: str) -> Callable[[], Any]:
 
     def build() -> tuple[Any, float]:
         start = time.perf_counter()
-        return lowered.compile(known_options(dict(variant.options))), time.perf_counter() - start
+        return lowered.compile(dict(variant.options)), time.perf_counter() - start
 
     return build
 

@@ -12,6 +12,7 @@ import afk
 from afk.studies.study import do_run
 from afk.training import build, checkpoint
 from afk.training.config import Config
+from afk.training.legacy import downgrade_path
 from afk.training.pretrained import TrainedAgent
 from afk.training.trainer import check_start, start_run
 
@@ -86,6 +87,11 @@ def test_what_has_no_world_is_refused_before_anything_is_written(
 def test_a_digest_under_earlier_names_is_known() -> None:
     plus = replace(TINY, agent="afk-plus")
     agent = build.make_agent(plus, build.jax.random.key(0))
-    assert checkpoint.digest(agent) != checkpoint.digest(agent, earlier=True)
-    published = build.make_agent(TINY, build.jax.random.key(0))
-    assert checkpoint.digest(published) == checkpoint.digest(published, earlier=True)
+    arrays = checkpoint._named(agent).items()
+    now, earlier = (
+        checkpoint.digest(agent),
+        checkpoint._digest({downgrade_path(name): x for name, x in arrays}),
+    )
+    assert now != earlier
+    assert checkpoint.is_called(agent, now) and checkpoint.is_called(agent, earlier)
+    assert not checkpoint.is_called(build.make_agent(plus, build.jax.random.key(1)), earlier)

@@ -40,12 +40,17 @@ for run in sys.argv[1:]:
 """
 
 
-def train_on(*runs: tuple[Path, int, int]) -> None:
-    """Train runs where there are eight devices: folder, devices and lines of each."""
+def train_on(*runs: tuple[Path, int, int]) -> str:
+    """Train runs where there are eight devices: folder, devices and lines of each; returns what JAX says."""
     flags = f"{os.environ['XLA_FLAGS']} --xla_force_host_platform_device_count=8"
     command = [sys.executable, "-c", SCRIPT, *(",".join(map(str, run)) for run in runs)]
     root = Path(__file__).parents[2]
-    subprocess.run(command, env=os.environ | {"XLA_FLAGS": flags}, cwd=root, check=True, timeout=900)
+    own = {"XLA_FLAGS": flags, "JAX_LOG_COMPILES": "1"}
+    done = subprocess.run(
+        command, env=os.environ | own, cwd=root, stderr=subprocess.PIPE, text=True, timeout=900
+    )
+    assert not done.returncode, done.stderr
+    return done.stderr
 
 
 def start(config: Config, *folders: Path) -> None:
@@ -79,7 +84,9 @@ def test_a_run_that_moves_from_eight_devices_to_one_learns_what_it_learns_on_one
 def test_a_run_learns_the_same_on_two_and_on_four_devices(tmp_path: Path) -> None:
     folders = {count: tmp_path / str(count) for count in (1, 2, 4)}
     start(SHARED, *folders.values())
-    train_on(*((folder, count, LINES) for count, folder in folders.items()))
+    said = train_on(*((folder, count, LINES) for count, folder in folders.items()))
+    compiled = said.count("Finished XLA compilation of jit(_play_agents)")
+    assert compiled == len(folders), "once for each number of devices, though beside the updates"
     for count in (2, 4):
         assert_same_curve(folders[count], folders[1])
 

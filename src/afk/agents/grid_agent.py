@@ -26,7 +26,7 @@ from afk.agents.networks.heads import (
     decide_together,
     entropy,
     log_probability,
-    split_choice,
+    with_terms,
 )
 from afk.agents.networks.ops import largest
 from afk.agents.reading import Reading
@@ -131,13 +131,7 @@ class GridAgent(Agent):
         """See `Agent`."""
         if not sources or self.terms is not None or self.switch is None:
             return self
-        terms, switch = TermsEncoder.blind(sources, self.size.width), split_choice(self.switch, ASK, sources)
-        return eqx.tree_at(
-            lambda agent: (agent.terms, agent.switch),
-            self,
-            (terms, switch),
-            is_leaf=lambda leaf: leaf is None,
-        )
+        return with_terms(self, sources, choice=ASK)
 
     def choose(self, output: Decision, key: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Draw ``<switch, physical, func, adj, noun>``, (..., 5) int32; see `Agent`."""

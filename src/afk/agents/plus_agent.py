@@ -28,7 +28,7 @@ from afk.agents.networks.encoders import (
     words_of,
 )
 from afk.agents.networks.fusion import FilmBlock, Recurrence
-from afk.agents.networks.heads import Perceptron, decide_together, split_choice
+from afk.agents.networks.heads import Perceptron, decide_together, with_terms
 from afk.agents.networks.ops import align, look_up, weigh_rows
 from afk.agents.networks.query_heads import Heard, Pick, QueryHeads
 from afk.agents.reading import Reading
@@ -191,13 +191,7 @@ class PlusAgent(Agent):
         """See `Agent`."""
         if not sources or self.terms is not None:
             return self
-        terms, switch = TermsEncoder.blind(sources, self.size.width), split_choice(self.switch, ASK, sources)
-        return eqx.tree_at(
-            lambda agent: (agent.terms, agent.switch),
-            self,
-            (terms, switch),
-            is_leaf=lambda leaf: leaf is None,
-        )
+        return with_terms(self, sources, choice=ASK)
 
     def choose(self, output: PolicyOutput, key: jax.Array) -> tuple[jax.Array, jax.Array]:
         """Draw ``<switch, physical, func, adj, noun>``, (..., 5) int32; see `Agent`."""

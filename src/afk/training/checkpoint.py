@@ -114,17 +114,21 @@ def check_finite(path: Path, tree: Any) -> None:
         raise ValueError(f"the checkpoint {path} is broken: {broken[0]} holds numbers that are not finite")
 
 
-def digest(tree: Any, *, earlier: bool = False) -> str:
-    """A short name for what the arrays of a pytree hold; others are called otherwise.
+def digest(tree: Any) -> str:
+    """A short name for what the arrays of a pytree hold; others are called otherwise."""
+    return _digest(_named(tree))
 
-    Args:
-        tree: the pytree.
-        earlier: whether the parts of networks count under their earlier names; see `legacy`.
-    """
+
+def is_called(tree: Any, name: str) -> bool:
+    """Whether a digest is that of a pytree, whose parts may have had their earlier names; see `legacy`."""
+    arrays = _named(tree)
+    return name in (_digest(arrays), _digest({downgrade_path(part): arrays[part] for part in arrays}))
+
+
+def _digest(arrays: Mapping[str, np.ndarray]) -> str:
     found = hashlib.sha256()
-    for name, array in _named(tree).items():
-        path = downgrade_path(name) if earlier else name
-        found.update(path.encode() + array.tobytes())
+    for name, array in arrays.items():
+        found.update(name.encode() + array.tobytes())
     return found.hexdigest()[:16]
 
 

@@ -68,7 +68,7 @@ def begins_with_pretrained(config: Config) -> Agent | None:
     if not config.initial_agent:
         return None
     agent = agent_to_begin_with(PRETRAINED, config)
-    if checkpoint.digest(agent) != config.initial_agent:
+    if not checkpoint.is_called(agent, config.initial_agent):
         raise ValueError("this run began with another agent than the one that comes with the package")
     return agent
 

@@ -223,8 +223,9 @@ def _agents_on(mesh: Mesh, learner: Learner) -> Agent:
 
 def _compile_evaluation(config: Config, agents: Agent, mesh: Mesh) -> None:
     """Compile what evaluates the agents of a run, whatever has become of their arrays."""
+    levels = draw_evaluation_levels(config, 0)  # as in `_evaluate`: with a mesh it would be another program
     with on_devices(mesh):
-        compile_play(play_of(config), agents, *draw_evaluation_levels(config, 0))
+        compile_play(play_of(config), agents, *levels)
 
 
 def _describe_start(updates: CompiledUpdates, seconds: float) -> str:
@@ -244,7 +245,7 @@ def _read_first(config: Config, folder: Path) -> Agent | None:
     if not config.initial_agent:
         return None
     agent = checkpoint.load(folder / FIRST, agent_shape(config))
-    if config.initial_agent not in (checkpoint.digest(agent), checkpoint.digest(agent, earlier=True)):
+    if not checkpoint.is_called(agent, config.initial_agent):
         raise ValueError(f"{folder / FIRST} is not the agent that this run begins with")
     return agent
 

@@ -2,15 +2,17 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from afk.agents.networks.encoders import Linear
+from afk.agents.networks.encoders import Linear, TermsEncoder
 from afk.agents.networks.ops import relu
 
+Heads = TypeVar("Heads", bound=Any)  # a network with them
 _TINY = 1e-8
 _PARTS = ("weight", "bias")
 _CERTAINTY = 0.15  # what is left of log-odds of 10 for asking and of -20 against, as agents end with
@@ -74,6 +76,20 @@ def split_choice(head: Perceptron, choice: int, ways: int) -> Perceptron:
     weight, bias = (each[..., columns] for each in _last(soften(head, _CERTAINTY)))
     bias -= jnp.where(columns == choice, math.log(ways), 0.0)
     return eqx.tree_at(_last, head, [weight, bias])
+
+
+def with_terms(agent: Heads, sources: int, *, choice: int) -> Heads:
+    """An agent that chooses among so many sources what it chose of one, and sees nothing of their terms yet.
+
+    Args:
+        agent: with `terms`, which are None, and a `switch`.
+        sources: how many there are.
+        choice: what asking is for the switch, its last choice.
+    """
+    parts = TermsEncoder.blind(sources, agent.size.width), split_choice(agent.switch, choice, sources)
+    return eqx.tree_at(
+        lambda each: (each.terms, each.switch), agent, parts, is_leaf=lambda leaf: leaf is None
+    )
 
 
 def _last(head: Perceptron) -> list[jax.Array]:

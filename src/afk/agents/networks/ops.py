@@ -1,4 +1,4 @@
-"""Products with small tables that are learned, maxima, and the gradients of both."""
+"""Operations with gradients of their own: products with small tables, maxima, relu; and rows nobody wants."""
 
 from collections.abc import Callable
 from functools import partial
