@@ -1,7 +1,14 @@
 """How long an answer is in view of agents without a notebook, and what it changes."""
 
 from afk.report.archive import Archive
-from afk.report.columns import PUBLISHED_ABLATIONS, PUBLISHED_AGENTS, final_values, provenance, published_row
+from afk.report.columns import (
+    PUBLISHED_ABLATIONS,
+    PUBLISHED_AGENTS,
+    final_values,
+    has_other_levels,
+    provenance,
+    published_row,
+)
 from afk.report.tables import Cell, Column, Row, Table
 from afk.studies.record import RunRecord
 
@@ -52,6 +59,6 @@ def _cells(archive: Archive, usual: RunRecord | None, kept: RunRecord, task: str
     success = [[100 * value for value in final_values(run, task, "success")] for run in (usual, kept)]
     return (
         Cell.of_seeds(success[0]),
-        Cell.of_seeds(success[1], paper=paper, better=1),
+        Cell.of_seeds(success[1], paper=paper, better=int(not has_other_levels(archive, task))),
         *(Cell.of_seeds(final_values(run, task, "episode_length")) for run in (usual, kept)),
     )

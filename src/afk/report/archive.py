@@ -22,6 +22,7 @@ class Archive:
     Attributes:
         runs: what was trained; of runs of one preset, agent and tasks the one with most seeds, then the one
             that was trained longest.
+        superseded: the others of these.
         apart: runs that were told something else than their preset's are: answers that stay in view, or what
             sources with traits say. They are in tables about that, and in no other.
         published: the paper's numbers, ``published.json``.
@@ -35,6 +36,7 @@ class Archive:
     """
 
     runs: tuple[RunRecord, ...] = ()
+    superseded: tuple[RunRecord, ...] = ()
     apart: tuple[RunRecord, ...] = ()
     published: dict[str, Any] = field(default_factory=dict)
     expert: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -95,8 +97,10 @@ def read_archive(folder: Path) -> Archive:
         problems.append(f"{folder / RUNS} holds no record of a run yet")
     runs = [run for path in paths if (run := attempt(read_record, path))]
     apart = [run for run in runs if _is_apart(run)]
+    chosen = _choose([run for run in runs if run not in apart], problems)
     return Archive(
-        runs=_choose([run for run in runs if run not in apart], problems),
+        runs=chosen,
+        superseded=tuple(run for run in runs if run not in apart and run not in chosen),
         apart=tuple(sorted(apart, key=lambda run: run.name)),
         published=attempt(_read_published, folder / "published.json") or {},
         expert=attempt(_read_tasks, folder / "expert.json") or {},

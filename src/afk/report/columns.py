@@ -134,6 +134,11 @@ def has_paper_levels(archive: Archive, task: str) -> bool:
     return look_up(archive.published, *_levels(task), "same_as_ours") is True
 
 
+def has_other_levels(archive: Archive, task: str) -> bool:
+    """Whether our levels of a task are not the paper's, as the file of its numbers says."""
+    return look_up(archive.published, *_levels(task), "same_as_ours") is False
+
+
 def _levels(task: str) -> tuple[str, str]:
     """Where the file of the paper's numbers tells of the levels of a task."""
     return f"{task.split('/')[0]}_levels", published_row(task)

@@ -1,8 +1,9 @@
 """Success and length task by task, an agent a column: the paper's tables 1 to 4 and 10."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import mean
+from typing import Any
 
 from afk.report.archive import Archive
 from afk.report.columns import (
@@ -14,6 +15,7 @@ from afk.report.columns import (
     expert_steps,
     final_values,
     find_run,
+    has_other_levels,
     has_paper_levels,
     is_ablation,
     pretrained_value,
@@ -24,13 +26,14 @@ from afk.report.columns import (
 )
 from afk.report.tables import Cell, Column, Row, Table, with_averages
 from afk.studies.plan import ABLATED_TASKS, GRID_TASKS, TEXT_TASKS
-from afk.studies.record import RunRecord
+from afk.studies.record import RunRecord, preset_changes
 
 SOLVED = 90.0  # percent of success from which lengths are compared
 LETTERS = "C: Object in Box, S: Danger, D: Go to Favorite, H: Open Door."
 _HOW = (
     "Ours: mean ± standard deviation over seeds [95% bootstrap interval] of the paper's final metric, the "
-    "mean of the last ten evaluations. Better and worse: the published mean lies outside our interval."
+    "mean of the last ten evaluations. Better and worse: the published mean lies outside our interval, on "
+    "the paper's own levels."
 )
 LENGTHS = (
     "Expert: all of Q_t asked, then as few steps as possible, on our levels and, where known, the paper's. "
@@ -161,7 +164,28 @@ def ablation(archive: Archive) -> list[Table]:
         )
         for whole in sorted({whole_of(run.agent) for run in ablated} - {"afk"})
     ]
-    return [compare(archive, what) for what in (published, *others)]
+    alike = replace(archive, runs=tuple(_alike(archive)))
+    return [compare(alike, what) for what in (published, *others)]
+
+
+def _alike(archive: Archive) -> Iterable[RunRecord]:
+    """Runs in which whole agents had the settings of those without a part, and perhaps another length."""
+    wanted = {
+        (whole_of(run.agent), run.preset, run.tasks): _settings(run)
+        for run in archive.runs
+        if is_ablation(run.agent)
+    }
+    found = {
+        key: run
+        for run in (*archive.superseded, *archive.runs)
+        if wanted.get(key := (run.agent, run.preset, run.tasks), own := _settings(run)) == own
+    }
+    return found.values()
+
+
+def _settings(run: RunRecord) -> dict[str, Any]:
+    """What of a run is not its preset's but its length."""
+    return {name: value for name, value in preset_changes(run.config).items() if name != "steps"}
 
 
 def _tasks_of(runs: Sequence[RunRecord], whole: str, known: Sequence[str] = ()) -> tuple[str, ...]:
@@ -221,10 +245,11 @@ def _cell(archive: Archive, what: Comparison, who: Contender, task: str) -> Cell
     """What an agent came to on a task."""
     run, column = find_run(archive, who, [task]), what.agents.get(who.agent, "afk")
     success = [100 * value for value in final_values(run, task, "success")]
+    is_like = can_compare(archive, task, success, column, is_length=what.is_length)
     return Cell.of_seeds(
         [what.scale * value for value in final_values(run, task, what.measure)],
         paper=archive.paper(what.published, published_row(task), column),
-        better=0 if what.is_length and not _lengthscompare(archive, task, success, column) else what.better,
+        better=what.better if is_like else 0,
     )
 
 
@@ -240,18 +265,25 @@ def pretrained_cell(
 ) -> Cell:
     """What the agent that comes with the package came to on a task; see `Comparison` and `Cell`."""
     estimate, success = (pretrained_value(archive.pretrained[task], each) for each in (measure, "success"))
-    comparable = _lengthscompare(archive, task, [success.mean] if success else [], "afk")
+    is_like = can_compare(archive, task, [success.mean] if success else [], is_length=is_length)
     return Cell(
         estimate,
         archive.paper(published, published_row(task), "afk"),
-        better=0 if is_length and not comparable else better,
+        better=better if is_like else 0,
         digits=digits,
         values=(estimate.mean,) if estimate else (),
     )
 
 
-def _lengthscompare(archive: Archive, task: str, success: Sequence[float], column: str) -> bool:
-    """Whether an agent of such a success in percent has lengths to compare with the paper's: `LENGTHS`."""
+def can_compare(
+    archive: Archive, task: str, success: Sequence[float], column: str = "afk", *, is_length: bool = False
+) -> bool:
+    """Whether what an agent of such a success in percent comes to can be compared with the paper's.
+
+    Nothing can where levels differ, and lengths only where both agents solve the task; see `LENGTHS`.
+    """
+    if not is_length:
+        return not has_other_levels(archive, task)
     theirs = archive.paper("qbabyai_success", published_row(task), column)
     solve = bool(success) and theirs is not None and min(mean(success), theirs.mean) >= SOLVED
     return solve and has_paper_levels(archive, task)

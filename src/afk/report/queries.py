@@ -13,6 +13,7 @@ from afk.report.columns import (
     expert_steps,
     find_run,
     fresh_values,
+    has_other_levels,
     is_ablation,
     provenance,
     published_row,
@@ -66,7 +67,7 @@ def query_quality(archive: Archive) -> list[Table]:
         paper = (
             {} if each.agent == "query" else archive.published.get("query_quality", {})
         )  # it has AFK's only
-        rows = tuple(_quality_row(runs[task], task, paper) for task in shown)
+        rows = tuple(_quality_row(archive, runs[task], task, paper) for task in shown)
         notes = (
             _HOW,
             LETTERS,
@@ -151,7 +152,14 @@ def _unseen_row(archive: Archive, who: Contender, target: str, sources: tuple[st
     """Success, steps, queries and F1 on a task that was not trained on."""
     run, paper = find_run(archive, who, sources), _published_pair(archive, target, sources)
     cells = (
-        _cell(run, target, "success", to_published(paper.get("success")), better=1, scale=100.0),
+        _cell(
+            run,
+            target,
+            "success",
+            to_published(paper.get("success")),
+            better=int(not has_other_levels(archive, target)),
+            scale=100.0,
+        ),
         _cell(run, target, "episode_length", to_published(paper.get("episode_length"))),
         expert_steps(archive, target),
         _cell(run, target, "queries"),
@@ -160,11 +168,11 @@ def _unseen_row(archive: Archive, who: Contender, target: str, sources: tuple[st
     return Row((short_name(target), _together(sources)), cells)
 
 
-def _quality_row(run: RunRecord | None, task: str, paper: dict[str, Any]) -> Row:
+def _quality_row(archive: Archive, run: RunRecord | None, task: str, paper: dict[str, Any]) -> Row:
     """|Q_t|, queries, precision, recall and F1 on a task, beside what the paper has of it."""
-    row = published_row(task)
+    row, better = published_row(task), int(not has_other_levels(archive, task))
     cells = [
-        _cell(run, task, measure, to_published(look_up(paper, row, measure)), better=1, digits=3)
+        _cell(run, task, measure, to_published(look_up(paper, row, measure)), better=better, digits=3)
         for measure in ("precision", "recall", "f1")
     ]
     return Row((row,), (_wanted(run, task), _cell(run, task, "queries"), *cells))
