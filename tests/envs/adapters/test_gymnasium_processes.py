@@ -16,6 +16,7 @@ from gymnasium.vector import AsyncVectorEnv
 
 from afk.envs.adapters.gymnasium import (
     FlatEnv,
+    GridTextEnv,
     QueryableEnv,
     QueryableVectorEnv,
     TextEnv,
@@ -79,14 +80,18 @@ def test_a_copy_of_an_environment_in_a_window_has_a_window_of_its_own() -> None:
     env.close()
 
 
-def test_environments_play_in_processes_that_are_spawned() -> None:
-    single = QueryableEnv(GRID)
-    observation, _ = single.reset(seed=5)
-    envs = AsyncVectorEnv([partial(QueryableEnv, GRID)], context="spawn")
+@pytest.mark.parametrize(
+    ("make", "actions"), [(QueryableEnv, np.zeros((1, 5), int)), (GridTextEnv, ("forward",))]
+)
+def test_environments_play_in_processes_that_are_spawned(make: Callable[..., Any], actions: Any) -> None:
+    single = make(GRID)
+    envs = AsyncVectorEnv([partial(make, GRID)], context="spawn", shared_memory=False)
     try:
-        observations, _ = envs.reset(seed=5)
-        assert (observations["image"][0] == observation["image"]).all()
-        envs.step(np.zeros((1, 5), int))
+        (observed, _), (expected, _) = envs.reset(seed=5), single.reset(seed=5)
+        assert observed.keys() == expected.keys()
+        for name, value in expected.items():
+            assert data_equivalence(observed[name][0], value), name
+        envs.step(actions)
     finally:
         envs.close()
 
@@ -95,5 +100,5 @@ def test_a_process_that_was_forked_while_jax_ran_refuses_instead_of_hanging() ->
     done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=120)
     assert done.stdout.splitlines() == [
         "JAX ran before this process was forked, and would hang in it: "
-        'pass context="spawn", as in make_vec(..., vector_kwargs={"context": "spawn"})'
+        'make_vec(..., vector_kwargs={"context": "spawn", "shared_memory": False})'
     ], done.stderr

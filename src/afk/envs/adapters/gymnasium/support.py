@@ -92,7 +92,7 @@ def check_process() -> None:
     if _first_to_fork and os.getpid() not in _first_to_fork:
         raise RuntimeError(
             "JAX ran before this process was forked, and would hang in it: "
-            'pass context="spawn", as in make_vec(..., vector_kwargs={"context": "spawn"})'
+            'make_vec(..., vector_kwargs={"context": "spawn", "shared_memory": False})'
         )
 
 
