@@ -54,9 +54,18 @@ def served(reply: Reply, statuses: Iterator[int] | None = None) -> Iterator[str]
     with make_server(reply) as server:
         if statuses is not None:
             server.RequestHandlerClass = _moody(server.RequestHandlerClass, statuses)
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/v1"
+        with _running(server):
+            yield f"http://127.0.0.1:{server.server_port}/v1"
+
+
+@contextmanager
+def _running(server: ThreadingHTTPServer) -> Iterator[None]:
+    """Serve while the block runs, whatever comes of it: a thread that outlives its server's socket spins."""
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
         server.shutdown()
         thread.join()
 
@@ -94,7 +103,5 @@ def rude(*answers: tuple[int, dict[str, str], bytes]) -> Iterator[tuple[str, lis
         def log_message(self, format: str, *args: Any) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server, _running(server):
         yield f"http://127.0.0.1:{server.server_port}", seen
-        server.shutdown()
