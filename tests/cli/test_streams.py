@@ -7,6 +7,7 @@ import pytest
 
 INTERRUPTED = """
 import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a process in the background ignores
 class Interrupt:
     def find_spec(self, name, path=None, target=None):
         if name == {module!r}:
