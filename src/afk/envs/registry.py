@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar
 
+from afk.envs.adapters.ids import Listed, announce
 from afk.envs.core import Environment
 from afk.envs.qbabyai import registration as qbabyai
 from afk.envs.qbabyai.levels.tasks import Task as GridTask
@@ -124,13 +125,28 @@ def _find_some(names: Sequence[str]) -> tuple[World, list[Any]]:
 
 
 def register(task: Any) -> None:
-    """Make a task of your own known by its name, for this process; the same one again changes nothing."""
-    world_of(task)
+    """Make a task of your own known by its name, for this process; the same one again changes nothing.
+
+    It has an id for Gymnasium from then on: ``mine/dangerous-toys`` is ``Mine-DangerousToys-v0``.
+    """
+    listed = list_task(task)
     if _registered.get(task.name) == task:
         return
     if task.name in (*_tasks(), *tasks_by_letters()):
         raise ValueError(f"a task named {task.name!r} is registered already")
     _registered[task.name] = task
+    announce({task.name: listed})
+
+
+def list_task(task: Any) -> Listed:
+    """How Gymnasium lists a task."""
+    return Listed(world_of(task).name, family_of(task.name), task.max_steps)
+
+
+def family_of(name: str) -> str:
+    """What the id of a task begins with: the title of its world, or the family of one's own tasks."""
+    family = name.partition("/")[0]
+    return WORLDS[family].title.replace("-", "") if family in WORLDS else family.capitalize()
 
 
 def _tasks() -> dict[str, Any]:

@@ -2,18 +2,20 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import gymnasium
 import pytest
 
 from afk.envs.adapters import ids
-from afk.envs.adapters.gymnasium import gymnasium_id, register_all
+from afk.envs.adapters.gymnasium import gymnasium_id
 from afk.envs.registry import find_task, register, task_names, world_of
 
 from ...registries import registries
 
 __all__ = ["registries"]
 ID = "QBabyAI-Danger-v0"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 SAY = f'; env = gymnasium.make("{{}}{ID}"); print(env.spec.id, env.spec.max_episode_steps)'
 LIGHT = "; import sys; assert not {'jax', 'gymnasium', 'numpy'} & sys.modules.keys()"
 
@@ -51,13 +53,26 @@ def run(program: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
-def test_a_task_of_ones_own_has_an_id_once_all_are_registered(registries: None) -> None:
+@pytest.mark.parametrize(
+    ("imports", "prefix"),
+    [
+        ("import own_task; import gymnasium", ""),
+        ("import gymnasium; import own_task", ""),
+        ("import gymnasium", "own_task:"),
+    ],
+)
+def test_a_task_of_ones_own_has_an_id_as_soon_as_it_is_registered(imports: str, prefix: str) -> None:
+    say = f'; env = gymnasium.make("{prefix}QBabyAI-FourRooms-v0"); print(env.spec.max_episode_steps)'
+    done = run(f"import sys; sys.path.append({str(EXAMPLES)!r}); {imports}{say}")
+    assert done.stdout == "144\n", done.stderr
+
+
+def test_a_task_of_ones_own_has_an_id_in_words_too(registries: None) -> None:
     from afk.envs.qbabyai.levels.clauses import Danger
     from afk.envs.qbabyai.levels.floorplan import FloorPlan
     from afk.envs.qbabyai.levels.tasks import Task
 
     register(Task("mine/small-danger", FloorPlan(room_size=6), (Danger(),)))
-    register_all()
     spec = gymnasium.spec("Mine-SmallDanger-v0")
     assert spec.max_episode_steps == 36 and spec.kwargs == {"name": "mine/small-danger"}
     assert gymnasium.spec("MineText-SmallDanger-v0").max_episode_steps == 36

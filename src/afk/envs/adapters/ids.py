@@ -1,7 +1,8 @@
 """Our tasks by Gymnasium's ids, made known without JAX: names and lengths of episodes as plain data.
 
-`import afk` calls `announce`, in whichever order it and `import gymnasium` stand. What is registered are
-strings; the environments behind them are imported when one is made.
+`import afk` calls `announce`, in whichever order it and `import gymnasium` stand, and so does `afk.register`
+with a task of your own. What is registered are strings; the environments behind them are imported when one is
+made.
 """
 
 import re
@@ -66,12 +67,12 @@ OURS: dict[str, Listed] = {
 }
 
 
-def announce() -> None:
-    """Make our ids known to Gymnasium: now if it is imported, otherwise as soon as it is, if ever."""
+def announce(tasks: Mapping[str, Listed] = OURS) -> None:
+    """Make ids of tasks known to Gymnasium: now if it is imported, otherwise as soon as it is, if ever."""
     if sys.modules.get("gymnasium"):
-        register_ids(OURS)
+        register_ids(tasks)
     else:
-        sys.meta_path.insert(0, _WaitForGymnasium())
+        sys.meta_path.insert(0, _WaitForGymnasium(tasks))
 
 
 def register_ids(tasks: Mapping[str, Listed]) -> None:
@@ -79,7 +80,7 @@ def register_ids(tasks: Mapping[str, Listed]) -> None:
     gymnasium: Any = import_module("gymnasium")  # which whoever only trains does not have
 
     for name, task in tasks.items():
-        for ending, single, batch in _FORMS[task.world]:
+        for ending, single, batch in _FORMS.get(task.world, ()):  # a world of one's own has none
             spelled = spell_id(task.family + ending, name)
             if spelled not in gymnasium.registry:
                 gymnasium.register(
@@ -100,10 +101,13 @@ def spell_id(family: str, name: str) -> str:
 
 
 class _WaitForGymnasium(MetaPathFinder):
-    """Registers our ids right after Gymnasium has been imported; finds nothing itself."""
+    """Registers ids right after Gymnasium has been imported; finds nothing itself."""
+
+    def __init__(self, tasks: Mapping[str, Listed]) -> None:
+        self._tasks = tasks
 
     def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """Gymnasium's module, as others find it, with our ids registered once it has been executed."""
+        """Gymnasium's module, as others find it, with ids registered once it has been executed."""
         if name != "gymnasium":
             return None
         sys.meta_path.remove(self)
@@ -114,7 +118,7 @@ class _WaitForGymnasium(MetaPathFinder):
 
         def execute_and_register(module: ModuleType) -> None:
             execute(module)
-            register_ids(OURS)
+            register_ids(self._tasks)
 
         spec.loader.exec_module = execute_and_register
         return spec

@@ -35,12 +35,12 @@ from afk.envs.adapters.gymnasium.support import (
 )
 from afk.envs.adapters.gymnasium.text import TextEnv, TokenEnv, TokenVectorEnv
 from afk.envs.adapters.gymnasium.vector import QueryableVectorEnv
-from afk.envs.adapters.ids import Listed, register_ids, spell_id
+from afk.envs.adapters.ids import register_ids, spell_id
 from afk.envs.qbabyai.environment import QBabyAI
 from afk.envs.qbabyai.levels.tasks import Task
 from afk.envs.qbabyai.world.state import Observation, State
 from afk.envs.qbabyai.world.words import VOCABULARY
-from afk.envs.registry import WORLDS, find_task, find_task_of, task_named, task_names, world_of
+from afk.envs.registry import family_of, find_task, find_task_of, list_task, task_named, task_names
 
 __all__ = [
     "FlatEnv",
@@ -61,19 +61,12 @@ _LINE_HEIGHT = 28
 def gymnasium_id(name: str) -> str:
     """The id of a task: ``qbabyai/danger+open-door``, or ``SH``, is ``QBabyAI-Danger-OpenDoor-v0``."""
     name = task_named(name) if "/" not in name else name
-    family = name.partition("/")[0]
-    return spell_id(WORLDS[family].title.replace("-", "") if family in WORLDS else family.capitalize(), name)
+    return spell_id(family_of(name), name)
 
 
 def register_all() -> None:
     """Make every task known to Gymnasium, those of your own as well; what is known already stays."""
-    tasks = {name: find_task(name) for name in task_names()}
-    register_ids(
-        {
-            name: Listed(world_of(task).name, gymnasium_id(name).partition("-")[0], task.max_steps)
-            for name, task in tasks.items()
-        }
-    )
+    register_ids({name: list_task(find_task(name)) for name in task_names()})
 
 
 class QueryableEnv(SingleEnv[State]):
