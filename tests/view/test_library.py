@@ -14,8 +14,11 @@ import pytest
 from afk.agents.notebook import Similarity
 from afk.cli.view import view
 from afk.envs.asking import Asking
+from afk.envs.qbabyai.levels.clauses import Danger, GoToFavorite
+from afk.envs.qbabyai.levels.floorplan import FloorPlan
+from afk.envs.qbabyai.levels.tasks import Task
 from afk.envs.qbabyai.text import draw_map
-from afk.envs.registry import make
+from afk.envs.registry import make, register
 from afk.episodes.interactive import InteractiveEpisode, trace_policy
 from afk.knowledge.traits import SourceSpec
 from afk.training.build import play_by_plan
@@ -25,6 +28,9 @@ from afk.view.episode import Source, find_links
 from afk.view.library import Kept, Library
 from afk.view.sessions import Sessions, UnknownSessionError
 
+from ..registries import registries
+
+__all__ = ["registries"]
 ROOT = Path(__file__).parents[2]
 GRID, TEXT = "qbabyai/danger", "qtextworld/take-1"
 
@@ -184,3 +190,10 @@ def test_the_viewer_asks_whom_it_is_told_to() -> None:
     _, session = Sessions(asking=library.asking).start(source, ["what danger zone"])
     assert {step.answer for step in session.record().steps} == answers and len(answers) == 1
     assert Library().describe()["asking"] == "" and Asking(mode="all-told").title == "all-told"
+
+
+def test_no_two_tasks_have_one_title(registries: None) -> None:
+    register(Task("mine/four-rooms", FloorPlan(2, 2), (Danger(), GoToFavorite())))
+    titles = [task["title"] for task in Library().describe()["tasks"]]
+    assert len({*titles}) == len(titles)
+    assert {"Danger + Go to Favorite (four rooms)", "Object in Box + Danger (two rooms)"} < {*titles}

@@ -1,5 +1,6 @@
 """The tasks of Q-BabyAI as data: a floor plan and clauses (paper, appendix A.1, tables 7 and 8)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import jax
@@ -100,8 +101,10 @@ class Task:
 
     @property
     def title(self) -> str:
-        """The task's clauses in words."""
-        return " + ".join(clause.title for clause in self.clauses)
+        """The task's clauses in words, and what its name says beyond these."""
+        clauses, name = " + ".join(clause.title for clause in self.clauses), self.name.rpartition("/")[2]
+        beyond = name.removeprefix(_name(self.clauses)).strip("-").replace("-", " ")
+        return f"{clauses} ({beyond})" if beyond else clauses
 
     def draw(self, key: jax.Array) -> tuple[State, jax.Array]:
         """Draw a level, and say whether it is sound; levels that are not must not be played."""
@@ -144,6 +147,9 @@ def paper_tasks() -> tuple[Task, ...]:
 
 def _named(plan: FloorPlan, *clauses: Clause) -> Task:
     """A task named after its clauses."""
-    return Task(
-        "qbabyai/" + "+".join(clause.title.lower().replace(" ", "-") for clause in clauses), plan, clauses
-    )
+    return Task(f"qbabyai/{_name(clauses)}", plan, clauses)
+
+
+def _name(clauses: Sequence[Clause]) -> str:
+    """What a task of some clauses is called."""
+    return "+".join(clause.title.lower().replace(" ", "-") for clause in clauses)
