@@ -17,6 +17,14 @@ def test_presets_are_listed(run: Run) -> None:
     assert all(about in " ".join(run("presets").out.split()) for about in ABOUT.values())
 
 
+def test_a_preset_that_is_somebody_elses_is_refused_by_whose_it_is(run: Run) -> None:
+    done = run("config", "paper-wide")
+    assert done.code == 2 and "'paper-wide' is for tasks of qtextworld, not of qbabyai" in done.err
+    done = run("config", "plain")
+    assert done.code == 2 and "'plain' is for afk-plus, not for afk; it is one of paper, rel" in done.err
+    assert run("config", "nonsense").err.startswith("error: unknown preset 'nonsense'; it is one of paper")
+
+
 @pytest.mark.parametrize("arguments", [("laptop",), ("paper", "--task", "take-1")])
 def test_every_hyperparameter_has_its_value_and_a_meaning(arguments: tuple[str, ...], run: Run) -> None:
     rows = {row["name"]: row for row in json.loads(run("config", *arguments, "--json").out)}

@@ -106,9 +106,9 @@ def test_fields_that_are_given_are_taken() -> None:
 def test_a_preset_that_is_not_there_is_refused() -> None:
     with pytest.raises(ValueError, match="unknown preset 'slow'; it is one of paper, released, fast, laptop"):
         preset("slow", ["qbabyai/danger"])
-    with pytest.raises(ValueError, match="unknown preset 'plain'; it is one of paper, released, fast"):
+    with pytest.raises(ValueError, match="preset 'plain' is for afk-plus, not for afk; it is one of paper"):
         preset("plain", ["qbabyai/danger"])
-    with pytest.raises(ValueError, match="unknown preset 'paper'; it is one of fast, laptop, plain"):
+    with pytest.raises(ValueError, match="preset 'paper' is for afk, not for afk-plus; it is one of fast"):
         preset("paper", ["qbabyai/danger"], agent="afk-plus")
     with pytest.raises(ValueError, match="name at least one task"):
         preset("fast", [])

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 def presets(as_json: JsonOption = False) -> None:
     """List the presets: hyperparameters for training, by world and agent."""
-    from afk.training.presets import ABOUT, PRESETS
+    from afk.training.presets import ABOUT, PRESETS, agents_of
 
     rows = [
-        {"world": world, "agents": agents, "preset": name, "about": ABOUT[name]}
+        {"world": world, "agents": agents_of(group), "preset": name, "about": ABOUT[name]}
         for world, groups in PRESETS.items()
-        for agents, names in groups.items()
+        for group, names in groups.items()
         for name in names
     ]
     if as_json:
@@ -27,10 +27,14 @@ def presets(as_json: JsonOption = False) -> None:
         return
     table = Table("world", "agents", "preset", "what it is", box=None)
     for row in rows:
-        agents = {"published": "afk, query, ...", "plus": "afk-plus", "any": "all"}[row["agents"]]
-        table.add_row(row["world"], agents, row["preset"], row["about"])
+        whole = [name for name in row["agents"] if "-no-" not in name]
+        table.add_row(row["world"], ", ".join(whole), row["preset"], row["about"])
     make_console().print(table)
-    print("\nafk config PRESET shows all values of one; afk train TASK --preset PRESET trains with it.")
+    print(
+        "\nAn agent without a part, such as afk-no-bonus, has the presets of the whole one.\n"
+        "afk config PRESET --task TASK --agent AGENT shows all values of one; "
+        "afk train TASK --agent AGENT --preset PRESET trains with it."
+    )
 
 
 def config(

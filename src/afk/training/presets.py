@@ -11,7 +11,7 @@ from typing import Any
 import jax
 
 from afk.agents.base import Size
-from afk.agents.variants import find_variant
+from afk.agents.variants import VARIANTS, find_variant
 from afk.envs.registry import find_task, task_named, world_of
 from afk.learning.algorithm import find_algorithm
 from afk.training.config import Config
@@ -19,8 +19,8 @@ from afk.training.config import Config
 ABOUT = {
     "paper": "what the paper says; where its text is silent, what the authors' released code does",
     "released": "what the authors' released code does",
-    "paper-wide": "as many samples a step as published, but enough at once to fill a GPU",
-    "fast": "what fills a GPU",
+    "paper-wide": "as many samples a step as published, but enough at once for a large GPU",
+    "fast": "as many episodes at once as make good use of one GPU",
     "plain": "as fast, without the curriculum",
     "laptop": "what two cores can train",
 }
@@ -313,7 +313,7 @@ def preset_values(name: str, tasks: Sequence[str], agent: str) -> dict[str, Any]
         raise ValueError(f"there is no preset for {world}: add its names to PRESETS and its rules to RULES")
     known = next(names for group, names in PRESETS[world].items() if AGENTS[group](agent))
     if name not in known:
-        raise ValueError(f"unknown preset {name!r}; it is one of {', '.join(known)}")
+        raise ValueError(f"{_tell_unknown(name, world, agent)}; it is one of {', '.join(known)}")
     values: dict[str, Any] = {}
     for rule in RULES:
         if rule.applies(name, world, agent, chosen):
@@ -323,3 +323,24 @@ def preset_values(name: str, tasks: Sequence[str], agent: str) -> dict[str, Any]
                 for key, least in rule.per_task.items()
             }
     return values
+
+
+def agents_of(group: str) -> list[str]:
+    """The agents of a group of `AGENTS`."""
+    return [name for name in VARIANTS if AGENTS[group](name)]
+
+
+def _tell_unknown(name: str, world: str, agent: str) -> str:
+    """That there is no such preset for an agent in a world, and who has one, if anybody."""
+    places = [
+        (other, group)
+        for other, groups in PRESETS.items()
+        for group, names in groups.items()
+        if name in names
+    ]
+    if not places:
+        return f"unknown preset {name!r}"
+    other, group = next((each for each in places if each[0] == world), places[0])
+    if other != world:
+        return f"preset {name!r} is for tasks of {other}, not of {world}"
+    return f"preset {name!r} is for {agents_of(group)[0]}, not for {agent}"
