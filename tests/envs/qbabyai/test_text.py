@@ -142,7 +142,11 @@ def test_what_is_no_action_is_explained(said: str, refusal: str) -> None:
     [
         ("Turn left.", "left"),
         ("turn_right", "right"),
+        ("turn to the left", "left"),
+        ("go right", "right"),
         ("move forward", "forward"),
+        ("step", "forward"),
+        ("walk ahead", "forward"),
         ("pickup", "pick up"),
         ("pick up the red key", "pick up"),
         ("open it", "toggle"),
@@ -156,7 +160,7 @@ def test_actions_may_be_said_as_people_do(said: str, meant: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["go to the red box", "turn", "forward forward", "left right", "open sesame"]
+    "said", ["go to the red box", "turn", "forward forward", "left right", "open sesame", "forward 2"]
 )
 def test_no_action_is_guessed(said: str) -> None:
     with pytest.raises(ValueError, match="cannot read"):

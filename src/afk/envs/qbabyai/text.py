@@ -17,9 +17,14 @@ from afk.language import Query
 _SKIPPED = ("ask", "is", "the", "s")  # what a question may have beside its three words
 # What people and models say for the seven actions, and what they may name besides: the thing ahead.
 _SAID = {
-    "left": ("left", "turn left", "rotate left"),
-    "right": ("right", "turn right", "rotate right"),
-    "forward": ("forward", "move forward", "go forward", "step forward", "walk forward", "move", "go ahead"),
+    **{
+        side: (side, *(f"{verb} {side}" for verb in ("turn", "rotate", "go", "turn to the")))
+        for side in ("left", "right")
+    },
+    "forward": (
+        *("forward", "ahead", "move", "step", "walk"),
+        *(f"{verb} {where}" for verb in ("move", "go", "step", "walk") for where in ("forward", "ahead")),
+    ),
     "pick up": ("pick up", "pickup", "pick", "take", "grab"),
     "drop": ("drop", "put down"),
     "toggle": ("toggle", "open", "close", "unlock"),
@@ -68,7 +73,7 @@ def read_action(text: str, *, sources: int = 1) -> np.ndarray:
 
 def _physical(text: str) -> int | None:
     """The physical action that a line says, if it says one."""
-    words = re.findall(r"[a-z]+", text.lower().replace("_", " "))
+    words = re.findall(r"[a-z]+|\d+", text.lower().replace("_", " "))
     named = {"the", "a", "an", "it", *cells.COLOURS, *cells.KIND_WORDS.values(), *cells.DOOR_STATES}
     for action, phrases in _SAID.items():
         for phrase in phrases:
