@@ -14,7 +14,7 @@ test: $(READY)  ## what every change must pass, in minutes
 test-all: $(READY)  ## every test: soundness of 10,000 levels, long parity, killed sweeps, the site, too
 	$(BIN)/python -m pytest
 
-lint: $(READY)  ## style, types, and the arrows between rooms
+lint: $(READY)  ## style, types, and which package may import which
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/basedpyright

@@ -27,7 +27,7 @@ def train(
     tasks: Annotated[
         list[str] | None,
         typer.Argument(
-            help="What to train on, names or letters; `afk tasks` lists them. One given twice has two shares."
+            help="What to train on, names or letters; `afk tasks` lists them. Repeat one to weight it."
         ),
     ] = None,
     agent: Annotated[
@@ -55,7 +55,12 @@ def train(
         str | None,
         typer.Option(help="Environment steps a seed, such as 500K or 20M.", show_default="the preset's"),
     ] = None,
-    bonus: Annotated[float | None, typer.Option(help="beta, what a useful answer is worth.")] = None,
+    bonus: Annotated[
+        float | None,
+        typer.Option(
+            help="beta, the episodic bonus for an answer that grows the notes related to the instruction."
+        ),
+    ] = None,
     bonus_until: Annotated[
         float | None, typer.Option(help="The part of training after which the bonus falls to zero.")
     ] = None,

@@ -48,7 +48,7 @@ class Settings:
         target_every: episodes after which the target network is renewed.
         warm_up: episodes before the first update.
         noise: sigma_0, how strong the noise of the network is at first.
-        bonus: beta, what an answer is worth that grows A_0.
+        bonus: beta, paid for an answer that grows A_0, the notes related to the instruction.
         bonus_until: the part of training after which the bonus falls to zero linearly; 1 keeps it.
         anneal_after: the part of training after which the learning rate does.
         half_precision: whether the network computes in bfloat16; parameters and values stay in float32.

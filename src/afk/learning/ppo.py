@@ -59,7 +59,7 @@ class Settings:
         switch_entropy_coef: coefficient of the entropy of the switch.
         entropy_pays_for_asking: whether the entropy of the heads is a reason to use the richer ones.
         max_grad_norm: what the gradient's global norm is clipped to.
-        bonus: beta, what an answer is worth that grows A_0.
+        bonus: beta, paid for an answer that grows A_0, the notes related to the instruction.
         bonus_until: the part of training after which the bonus falls to zero linearly; 1 keeps it.
         potential_based_bonus: whether the bonus is potential-based shaping, see `bonuses`.
         price_after: the part of training before which questions are free; an agent that pays before it knows

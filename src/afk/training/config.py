@@ -47,7 +47,7 @@ class Config:
     """A run.
 
     Attributes:
-        tasks: what is trained on, in equal shares; one that is named twice has two. Names, though letters may
+        tasks: what is trained on, in equal shares; repeat one to weight it. Names, though letters may
             be given.
         agent: the variant that is trained.
         seeds: what everything random is drawn from, once for each; they are trained side by side.
