@@ -213,6 +213,17 @@ def test_text_is_played_with_completed_commands_and_questions(viewer: str, page:
     assert saved.value.suggested_filename.endswith(".html")
 
 
+def test_a_good_episode_of_every_task_is_one_click_away(viewer: str, page: Page) -> None:
+    page.goto(link(viewer, mode="watch", task=GRID, agent="expert", seed=0))
+    expect(page.locator("#count")).not_to_have_text("0 / 0", timeout=PATIENCE)
+    strip = page.locator("#strip button")
+    assert strip.count() == len(pretrained_tasks())
+    expect(page.locator('#strip button[aria-pressed="true"]')).to_have_attribute("value", GRID)
+    strip.get_by_text("C", exact=True).click()
+    expect(page.locator('#strip button[aria-pressed="true"]')).to_have_text("C", timeout=PATIENCE)
+    expect(page.locator("#agent")).to_have_value("pretrained")
+
+
 def test_help_and_a_gallery_open_by_key_and_close(viewer: str, page: Page) -> None:
     page.goto(link(viewer, mode="watch", task=GRID, agent="expert", seed=0))
     expect(page.locator("#count")).not_to_have_text("0 / 0", timeout=PATIENCE)

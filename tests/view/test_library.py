@@ -23,7 +23,7 @@ from afk.episodes.interactive import InteractiveEpisode, trace_policy
 from afk.knowledge.traits import SourceSpec
 from afk.training.build import play_by_plan
 from afk.training.evaluate import draw_level
-from afk.training.pretrained import PRETRAINED, find_agent, save_small
+from afk.training.pretrained import PRETRAINED, find_agent, pretrained_tasks, save_small
 from afk.view.episode import Source, find_links
 from afk.view.library import Kept, Library
 from afk.view.sessions import Sessions, UnknownSessionError
@@ -190,6 +190,13 @@ def test_the_viewer_asks_whom_it_is_told_to() -> None:
     _, session = Sessions(asking=library.asking).start(source, ["what danger zone"])
     assert {step.answer for step in session.record().steps} == answers and len(answers) == 1
     assert Library().describe()["asking"] == "" and Asking(mode="all-told").title == "all-told"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", [task for task in pretrained_tasks() if task.startswith("qbabyai")])
+def test_the_gallery_shows_a_good_episode(task: str) -> None:
+    trace = Library().record(Source(task, PRETRAINED, 0, 0))[1]
+    assert trace.ending == "success" and trace.stats.good > 0
 
 
 def test_no_two_tasks_have_one_title(registries: None) -> None:

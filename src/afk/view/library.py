@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 import jax
 
 from afk.envs.asking import PAPERS_ORACLE, Asking
-from afk.envs.registry import Task, find_task, task_names, world_of
+from afk.envs.registry import Task, find_task, task_names, tasks_by_letters, world_of
 from afk.episodes.interactive import trace_policy
 from afk.episodes.trace import Trace
 from afk.episodes.tracer import trace_episode
@@ -96,7 +96,8 @@ class Library:
             agents.append({"name": name, "tasks": _tasks_of(path)})
         agents += [{"name": name, "tasks": None} for name in POLICIES]
         tasks = [_describe_task(find_task(name)) for name in task_names()]
-        gallery = [Source(task, PRETRAINED, 0, 0).describe() for task in list_pretrained()]
+        shown = [task for task in task_names() if task in list_pretrained()]
+        gallery = [Source(task, PRETRAINED, 0, 0).describe() for task in shown]
         known = {"tasks": tasks, "agents": agents, "levels": LEVELS, "gallery": gallery}
         known |= {"asking": self.asking.title}
         return known | {"first": self.first().describe()}
@@ -201,4 +202,5 @@ def _tasks_of(path: Path) -> list[str]:
 
 def _describe_task(task: Task) -> dict[str, Any]:
     title = getattr(task, "title", "") or task.name.partition("/")[2].replace("-", " ").title()
-    return {"name": task.name, "world": world_of(task).title, "title": title}
+    letters = next((short for short, name in tasks_by_letters().items() if name == task.name), title)
+    return {"name": task.name, "world": world_of(task).title, "title": title, "short": letters}

@@ -1,15 +1,25 @@
-// The gallery of good episodes, and the help.
+// The gallery of good episodes, by short names on the page and by whole ones in a dialog, and the help.
 import { find, make } from "afk/dom.js";
 
 export function listGallery(gallery, tasks, open) {
-  const titles = Object.fromEntries(tasks.map(({ name, title }) => [name, title]));
-  find("gallery-list").replaceChildren(...gallery.map((source) => make("button", {
+  const known = Object.fromEntries(tasks.map((task) => [task.name, task]));
+  const list = (place, name) => find(place).append(...gallery.map((source) => make("button", {
     type: "button",
+    title: known[source.task].title,
+    value: source.task,
     onclick: () => {
       find("gallery").close();
       open({ mode: "watch", ...source });
     },
-  }, titles[source.task])));
+  }, known[source.task][name])));
+  find("strip").append("Good episodes: ");
+  list("strip", "short");
+  list("gallery-list", "title");
+}
+
+// Which of the gallery is shown, if any.
+export function markShown(task) {
+  for (const button of find("strip").querySelectorAll("button")) button.ariaPressed = String(button.value === task);
 }
 
 export function setUpDialogs() {

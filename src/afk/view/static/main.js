@@ -1,7 +1,7 @@
 // The page: what is shown, and what moves it.
 import * as api from "afk/api.js";
 import { actionOf, setUp as setUpComposer, showComposer } from "afk/composer.js";
-import { listGallery, setUpDialogs, takesKey } from "afk/dialogs.js";
+import { listGallery, markShown, setUpDialogs, takesKey } from "afk/dialogs.js";
 import { find, isUsedBy, isWriting, make } from "afk/dom.js";
 import * as link from "afk/link.js";
 import { showAsked, showMind, showNow } from "afk/mind.js";
@@ -137,6 +137,7 @@ async function open({ mode: next, task, agent, seed, level, step = 0, lines = []
   episode = next === "play" ? found.episode : found;
   session = next === "play" ? found.session : null;
   document.title = `${episode.task} · AFK`;
+  markShown(task);
   index = next === "play" ? episode.moments.length - 1 : Math.min(step, episode.moments.length - 1);
   show();
   // Keys are for the game now.
@@ -187,7 +188,7 @@ function agentsFor(task) {
   const able = about.agents.filter(({ name, tasks }) =>
     tasks === null || tasks.includes(task) || (name !== "pretrained" && tasks.some((each) => world(each) === world(task))));
   const trained = ({ tasks }) => tasks === null || tasks.includes(task);
-  return able.map((agent) => [agent.name, trained(agent) ? agent.name : `${agent.name} (trained elsewhere)`]);
+  return able.map((agent) => [agent.name, trained(agent) ? agent.name : `${agent.name} (trained on other tasks)`]);
 }
 
 function choose(task, agent, seed, level) {
