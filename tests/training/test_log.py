@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from afk.plugins import VARIABLE
 from afk.training.log import final_evaluation, read_log, write_log
+from afk.training.progress import _command, _share
 
 from .tiny_run import log_row
 
@@ -62,3 +64,12 @@ def _assert_refused(folder: Path, line: bytes) -> str:
         read_log(folder)
     assert "\n" not in str(caught.value)
     return str(caught.value)
+
+
+def test_what_is_suggested_knows_modules_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "my_module")
+    assert _command("eval", "run 1") == "afk eval 'run 1' --import my_module"
+
+
+def test_short_runs_are_told_in_thousands() -> None:
+    assert (_share(26_000, 30_000), _share(260_000, 3_000_000)) == ("26/30K", "0.26/3.00M")

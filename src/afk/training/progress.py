@@ -13,6 +13,7 @@ from types import FrameType
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from afk.plugins import named_modules
 from afk.training.config import read_config
 from afk.training.keeping import other_code
 from afk.training.log import Row, final_evaluation, read_log
@@ -77,7 +78,7 @@ def train_with_bar(
 def say_what_next(folder: Path, console: Console, *, finished: bool) -> None:
     """How to go on with a run that was stopped; or the paper's final metric, and how to evaluate it."""
     if not finished:
-        _say(console, f"stopped; go on with: afk train --resume {shlex.quote(str(folder))}")
+        _say(console, f"stopped; go on with: {_command('train', '--resume', str(folder))}")
         return
     config, rows = read_config(folder), read_log(folder)
     for seed in config.seeds:
@@ -90,7 +91,13 @@ def say_what_next(folder: Path, console: Console, *, finished: bool) -> None:
                 f"queries {final['queries']:.1f}, F1 {final['f1']:.2f} (mean of the last evaluations)",
             )
     path = folder if len(config.seeds) == 1 else folder / f"best-{config.seeds[0]}.safetensors"
-    _say(console, f"done; evaluate it with: afk eval {shlex.quote(str(path))} --task {config.tasks[0]}")
+    which = [] if len({*config.tasks}) == 1 else ["--task", config.tasks[0]]
+    _say(console, f"done; evaluate it with: {_command('eval', str(path), *which)}")
+
+
+def _command(*words: str) -> str:
+    """A command that knows the modules of one's own that this one knows."""
+    return shlex.join(["afk", *words, *(word for name in named_modules() for word in ("--import", name))])
 
 
 def _say(console: Console, line: str) -> None:
@@ -102,9 +109,15 @@ def _measures(rows: list[Row], total: int) -> str:
     """What matters of the latest lines of a log, means over seeds, in less than 60 characters."""
     seen = {name: sum(row["training"][name] for row in rows) / len(rows) for name in rows[0]["training"]}
     return (
-        f"{rows[0]['steps'] / 1e6:.2f}/{total / 1e6:.2f}M {rows[0]['steps_per_second']:,.0f}/s "
+        f"{_share(rows[0]['steps'], total)} {rows[0]['steps_per_second']:,.0f}/s "
         f"success {seen['success']:.1%} length {seen['steps']:.1f} queries {seen['queries']:.1f}"
     )
+
+
+def _share(steps: int, total: int) -> str:
+    """Steps of so many, in millions or, if there are fewer, in thousands."""
+    scale, unit, digits = (1e6, "M", 2) if total >= 1e6 else (1e3, "K", 0)
+    return f"{steps / scale:.{digits}f}/{total / scale:.{digits}f}{unit}"
 
 
 def _success(row: Row) -> float:
