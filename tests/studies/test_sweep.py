@@ -36,9 +36,10 @@ DRIVER = f"""
 from afk.cli.main import main
 from afk.studies import study
 from afk.training import presets
+from afk.training.preset_rules import Rule
 
 presets.PRESETS["qbabyai"] = {{"any": ("tiny",)}}
-presets.RULES = (presets.Rule(("tiny",), "qbabyai", "any", {TINY!r}),)
+presets.RULES = (Rule(("tiny",), "qbabyai", "any", {TINY!r}),)
 study.FRESH_LEVELS = 8
 main()
 """

@@ -20,7 +20,8 @@ from afk.learning import dqn, ppo
 from afk.training.build import schedules_of
 from afk.training.changes import change
 from afk.training.config import Config, differences, flatten
-from afk.training.presets import AGENTS, GROUPS, PRESETS, RULES, default_preset, preset, preset_values
+from afk.training.preset_rules import AGENTS, GROUPS, RULES
+from afk.training.presets import PRESETS, default_preset, preset, preset_values
 
 from ..small_games import small_game
 

@@ -12,6 +12,7 @@ from afk.training import presets
 from afk.training.changes import change
 from afk.training.config import Config
 from afk.training.log import MEASURES
+from afk.training.preset_rules import Rule
 
 # The values of a preset in toy size; tests that train with it share its programs.
 TINY_PRESET: dict[str, Any] = {
@@ -49,7 +50,7 @@ def log_row(**changes: Any) -> dict[str, Any]:
 
 def add_tiny_preset(patch: pytest.MonkeyPatch) -> None:
     """Let all agents of Q-BabyAI have a preset `tiny`, until the patch is undone."""
-    rule = presets.Rule(("tiny",), "qbabyai", "any", TINY_PRESET)
+    rule = Rule(("tiny",), "qbabyai", "any", TINY_PRESET)
     patch.setattr(presets, "RULES", (*presets.RULES, rule))
     known = {group: (*names, "tiny") for group, names in presets.PRESETS["qbabyai"].items()}
     patch.setitem(presets.PRESETS, "qbabyai", known)
