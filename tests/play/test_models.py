@@ -66,6 +66,15 @@ def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
         evaluate(ExpertModel(), tmp_path / "cut", mode="all-told")
 
 
+def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
+    def reply(*request: Any) -> dict[str, Any]:
+        with pytest.raises(ValueError, match=f"{tmp_path} is in use by process"):
+            evaluate(ExpertModel(), tmp_path)
+        return ExpertModel()(*request)
+
+    assert evaluate(reply, tmp_path, episodes=1)["success"] == 1
+
+
 @pytest.mark.parametrize("source", ["sql", "documents"])
 def test_another_source_is_asked(tmp_path: Path, source: str) -> None:
     expert = ExpertModel()

@@ -27,6 +27,7 @@ from afk.play.episode import Episode
 from afk.play.informant import Informant
 from afk.play.rules import check_mode
 from afk.training.evaluate import Episodes, check_episodes, fresh_keys, summarise
+from afk.training.lock import lock
 
 SETTINGS, RESULT = "model.json", "result.json"
 MODELS = Path("runs/models")  # where results are kept, and where `afk leaderboard` looks for them
@@ -97,11 +98,20 @@ def evaluate_model(
 ) -> dict[str, Any]:
     """Play fresh levels, or go on with them; returns the measures, and leaves them with the transcripts.
 
-    A ValueError if it stopped before the end, with how far it got; the same call goes on.
+    A ValueError if it stopped before the end, with how far it got; the same call goes on. So is there if
+    another process plays in that folder.
     """
     if not 1 <= at_once <= MOST_AT_ONCE:
         raise ValueError(f"from 1 to {MOST_AT_ONCE} levels are played at once, not {at_once}")
-    check_settings(settings, folder)
+    with lock(folder):
+        check_settings(settings, folder)
+        return _evaluate(settings, endpoint, folder, at_once, budget, console or Console(quiet=True))
+
+
+def _evaluate(
+    settings: Settings, endpoint: Endpoint, folder: Path, at_once: int, budget: int | None, console: Console
+) -> dict[str, Any]:
+    """See `evaluate_model`; the folder is ours."""
     env = make(task_named(settings.task))
     states = jax.device_get(draw_pool(env, fresh_keys(settings.seed)[0], settings.episodes).states)
     spent = Budget(budget)
@@ -124,7 +134,7 @@ def evaluate_model(
     for path in folder.glob("level-*.jsonl"):
         for line in Transcript(path).said:
             spent.spent += sum(line["usage"].values())
-    results, problem = _play_all(play, settings, at_once, spent, console or Console(quiet=True))
+    results, problem = _play_all(play, settings, at_once, spent, console)
     if len(results) < settings.episodes:
         raise ValueError(
             f"{len(results)} of {settings.episodes} levels are done, {spent.spent:,} tokens spent: {problem}"
