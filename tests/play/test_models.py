@@ -66,6 +66,24 @@ def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
         evaluate(ExpertModel(), tmp_path / "cut", mode="all-told")
 
 
+@pytest.mark.parametrize("number", [1, 2, 4])  # rules, the first observation, an answer
+def test_a_run_goes_on_only_where_all_is_as_it_was(tmp_path: Path, number: int) -> None:
+    def stop(messages: list[dict[str, Any]], _: list[dict[str, Any]]) -> dict[str, Any]:
+        if len(messages) > 4:
+            raise ValueError("no more")
+        return say("ask: where kitchen")
+
+    with pytest.raises(ValueError, match="no more"):
+        evaluate(stop, tmp_path, tools=False, episodes=1)
+    path = tmp_path / "level-00000.jsonl"
+    lines = lines_of(tmp_path)
+    lines[number - 1]["content"] += " There was more to it."
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(ValueError, match=f"{path} was begun with another line {number}; name another folder"):
+        evaluate(ExpertModel(), tmp_path, tools=False, episodes=1)
+    assert lines_of(tmp_path) == lines
+
+
 def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
     def reply(*request: Any) -> dict[str, Any]:
         with pytest.raises(ValueError, match=f"{tmp_path} is in use by process"):

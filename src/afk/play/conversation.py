@@ -31,29 +31,25 @@ class Transcript:
     """
 
     def __init__(self, path: Path | None) -> None:
-        self._path, self._rules = path, None
-        self.said: list[Message] = []
-        self.result: Message | None = None
-        for line in self._read():
-            if line.get("role") == "assistant":
-                self.said.append(line)
-            self._rules = line["content"] if line.get("role") == "system" else self._rules
-            self.result = line.get("result", self.result)
-        self._replayed = self._written
+        self._path, self._added = path, 0
+        self._lines = self._read()
+        self.said = [line for line in self._lines if line.get("role") == "assistant"]
+        self.result: Message | None = next((line["result"] for line in self._lines if "result" in line), None)
 
     def add(self, line: Message) -> None:
-        """Add a line, unless it is one that is there already."""
-        if self._replayed > 0:
-            self._replayed -= 1
-            if line.get("role") == "system" and line["content"] != self._rules:
-                raise ValueError(f"{self._path} was begun with other rules; name another folder with --out")
-            return
-        if self._path is not None:
+        """Add a line, unless it is there already; a ValueError if another is there in its place."""
+        if self._added < len(self._lines):
+            before = self._lines[self._added]
+            self._added += 1
+            if parse_json(json.dumps(line)) != before:
+                raise ValueError(
+                    f"{self._path} was begun with another line {self._added}; name another folder with --out"
+                )
+        elif self._path is not None:
             append_file(self._path, (json.dumps(line) + "\n").encode())
 
     def _read(self) -> list[Message]:
         """The lines so far; a last one that was not written to its end is dropped."""
-        self._written = 0
         if self._path is None:
             return []
         self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -70,7 +66,6 @@ class Transcript:
             whole, lines = whole + raw, [*lines, line]
         if len(whole) != self._path.stat().st_size:
             write_file(self._path, whole)
-        self._written = len(lines)
         return lines
 
 
