@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from afk.files import read_object, write_json
+from afk.knowledge.catalogue import SOURCES, register_source
+from afk.knowledge.human import Human
 from afk.knowledge.keys import KEY_NAME
 from afk.play.budget import Budget, BudgetSpentError
 from afk.play.client import Endpoint
@@ -102,6 +105,35 @@ def test_another_source_is_asked(tmp_path: Path, source: str) -> None:
     assert "The answer:" in told and summary == evaluate(expert, tmp_path, source=source)  # nothing is left
     with pytest.raises(ValueError, match=f"was begun with source '{source}', not 'oracle'"):
         evaluate(expert, tmp_path)
+
+
+NATURAL = "tell me what's in jack's suitcase"
+
+
+def test_natural_questions_are_understood(tmp_path: Path) -> None:
+    def stop(messages: list[dict[str, Any]], _: list[dict[str, Any]]) -> dict[str, Any]:
+        if len(messages) > 2:
+            raise ValueError("no more")
+        return say(f"ask: {NATURAL}")
+
+    with pytest.raises(ValueError, match="no more"):
+        evaluate(stop, tmp_path, tools=False, episodes=1)
+    assert "jack suitcase is" in lines_of(tmp_path)[-1]["content"]
+    settings = read_object(tmp_path / "model.json")
+    assert settings.pop("natural_questions")  # as an earlier version left it
+    write_json(tmp_path / "model.json", settings)
+    with pytest.raises(ValueError, match="was begun with natural_questions False, not True"):
+        evaluate(stop, tmp_path, tools=False, episodes=1)
+
+
+def test_a_source_that_answers_differently_is_refused_whatever_its_name() -> None:
+    name = "moody"
+    register_source(name, lambda: Human(), "a person by another name")
+    try:
+        with pytest.raises(ValueError, match="cannot be evaluated with the source moody"):
+            Settings("model", "C", source=name)
+    finally:
+        del SOURCES[name]
 
 
 @pytest.mark.parametrize(

@@ -14,17 +14,15 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from afk.checks import check_counts
-from afk.envs.asking import ORACLE
+from afk.envs.asking import AS_IT_ASKS, ORACLE
 from afk.envs.level_pool import draw_pool
 from afk.envs.registry import make, task_named
 from afk.files import read_object, write_json
 from afk.knowledge.catalogue import find_source
-from afk.knowledge.source import KnowledgeSource
 from afk.play.budget import Budget, BudgetSpentError
 from afk.play.client import Endpoint, Reply
 from afk.play.conversation import Conversation, Transcript
-from afk.play.episode import Episode
-from afk.play.informant import Informant
+from afk.play.player import begin_episode
 from afk.play.rules import check_mode
 from afk.training.evaluate import Episodes, check_episodes, fresh_keys, summarise
 from afk.training.lock import lock
@@ -32,6 +30,8 @@ from afk.training.lock import lock
 SETTINGS, RESULT = "model.json", "result.json"
 MODELS = Path("runs/models")  # where results are kept, and where `afk leaderboard` looks for them
 MOST_AT_ONCE = 64
+_READING = {"natural_questions": True}
+_EARLIER = {"source": ORACLE, "natural_questions": False}  # what earlier runs do not name
 _FIELDS = ("success", "steps", "reward", "queries", "good", "wanted")
 
 
@@ -50,7 +50,7 @@ class Settings:
         history: see `Conversation`.
         max_tokens: of a reply.
         temperature: see `Endpoint`.
-        source: who answers questions, see `find_asked`.
+        source: who answers questions, see `check_asked`.
     """
 
     model: str
@@ -68,7 +68,8 @@ class Settings:
     def __post_init__(self) -> None:
         check_episodes(self.episodes)
         check_mode(self.mode)
-        if find_asked(self.source) is not None and self.mode != "asking":
+        check_asked(self.source)
+        if self.source != ORACLE and self.mode != AS_IT_ASKS:
             raise ValueError(f"nobody is asked in mode {self.mode}: leave out --source")
         check_counts(self, "history", least=0)
         check_counts(self, "max_tokens")
@@ -121,9 +122,8 @@ def _evaluate(
         if transcript.result is not None:
             return transcript.result
         state = jax.tree.map(lambda leaf: leaf[level], states)
-        asked = find_asked(settings.source)
-        informant = asked and Informant(asked, env, state, seed=settings.seed + level)
-        episode = Episode(env, state, mode=settings.mode, macros=settings.macros, informant=informant)
+        options = {"source": settings.source, "mode": settings.mode, "macros": settings.macros}
+        episode = begin_episode(env, state, seed=settings.seed + level, **options)
         conversation = Conversation(episode, settings.mode, settings.tools, settings.history)
         return conversation.play(complete, transcript)
 
@@ -145,30 +145,26 @@ def _evaluate(
     return summary
 
 
-def find_asked(name: str) -> KnowledgeSource | None:
-    """The source of a name; None for the environment's own oracle.
+def check_asked(name: str) -> None:
+    """A ValueError if there is no source of a name, or if it may answer otherwise the next time.
 
-    A ValueError if there is none, or if it may answer otherwise the next time: what a model did is played
-    again where a run goes on.
+    What a model did is played again where a run goes on.
     """
-    if name == ORACLE:
-        return None
-    if name == "human" or name.startswith("openai:"):
+    if not find_source(name).is_deterministic:
         raise ValueError(
             f"a model cannot be evaluated with the source {name}, which answers differently each time; with "
-            "sql, documents or one of your own it can (afk.play.Player takes any)"
+            "sql, documents or one of your own that does not it can (afk.play.Player takes any)"
         )
-    return find_source(name)
 
 
 def check_settings(settings: Settings, folder: Path) -> None:
     """Write the settings to a folder; a ValueError if it holds transcripts of others."""
-    ours = {name: value for name, value in asdict(settings).items() if name != "episodes"}
+    ours = {name: value for name, value in asdict(settings).items() if name != "episodes"} | _READING
     path = folder / SETTINGS
     if not path.exists():
         write_json(path, ours)
         return
-    theirs = {"source": ORACLE} | read_object(path)  # which earlier runs do not name
+    theirs = _EARLIER | read_object(path)
     for name, value in ours.items():
         if theirs.get(name) != value:
             raise ValueError(

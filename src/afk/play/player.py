@@ -6,7 +6,7 @@ import jax
 
 from afk.envs.core import Environment
 from afk.envs.registry import make
-from afk.knowledge.catalogue import find_source
+from afk.knowledge.catalogue import ORACLE, find_source
 from afk.play.episode import Episode
 from afk.play.informant import Informant
 from afk.training.evaluate import draw_level
@@ -40,10 +40,10 @@ class Player:
             mode: no-questions, asking, or all-told: all that is worth asking is told at the start.
             macros: whether actions of Q-BabyAI are macros such as `go to the grey ball`.
         """
-        teller, env = find_source(source), make(task)
+        env = make(task)
         state = first_state(env, seed=seed, level=level)
-        informant = Informant(teller, env, state, seed=seed + level)
-        self._episode = Episode(env, state, mode=mode, macros=macros, informant=informant)
+        options = {"source": source, "mode": mode, "macros": macros}
+        self._episode = begin_episode(env, state, seed=seed + level, **options)
         return f"{self._episode.rules}\n\n{self._episode.observation}"
 
     def act(self, action: str) -> str:
@@ -70,6 +70,29 @@ class Player:
         if self._episode is None:
             raise ValueError("no episode has begun: call reset first")
         return self._episode
+
+
+def begin_episode(
+    env: Environment[Any],
+    state: Any,
+    *,
+    source: str = ORACLE,
+    seed: int,
+    mode: str = "asking",
+    macros: bool = False,
+) -> Episode:
+    """An episode whose player may ask a source by name, in natural words as well.
+
+    Args:
+        env: see `Episode`.
+        state: see `Episode`.
+        source: who answers.
+        seed: what the source draws from.
+        mode: see `Episode`.
+        macros: see `Episode`.
+    """
+    informant = Informant(find_source(source), env, state, seed=seed)
+    return Episode(env, state, mode=mode, macros=macros, informant=informant)
 
 
 def first_state(env: Environment[Any], *, seed: int, level: int) -> Any:
