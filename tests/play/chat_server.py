@@ -2,8 +2,9 @@
 
 import json
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -76,8 +77,13 @@ def _moody(handler: Any, statuses: Iterator[int]) -> Any:
 
 
 @contextmanager
-def rude(*answers: tuple[int, dict[str, str], bytes]) -> Iterator[tuple[str, list[dict[str, str]]]]:
-    """A server that gives these answers in turn, the last for ever; its address, and headers that came."""
+def rude(
+    *answers: tuple[int, dict[str, str], bytes], pause: float = 0.0
+) -> Iterator[tuple[str, list[dict[str, str]]]]:
+    """A server that gives these answers in turn, the last for ever; its address, and headers that came.
+
+    With a pause it lets so many seconds go by before each byte.
+    """
     seen: list[dict[str, str]] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -89,7 +95,10 @@ def rude(*answers: tuple[int, dict[str, str], bytes]) -> Iterator[tuple[str, lis
             for name, value in headers.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(body)
+            with suppress(OSError):  # whoever asked has hung up
+                for part in [body] if pause == 0 else map(bytes, zip(body, strict=False)):
+                    time.sleep(pause)
+                    self.wfile.write(part)
 
         def log_message(self, format: str, *args: Any) -> None:
             pass

@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -206,6 +207,14 @@ def test_what_may_go_away_is_tried_again(answer: tuple[int, dict[str, str], byte
         reply = Endpoint(address, "model", sleep=slept.append).complete([], [])
     assert reply.message["content"] == "act: left" and reply.prompt_tokens is None
     assert slept == [waits] and len(seen) == 2
+
+
+def test_a_server_that_drips_is_given_up_in_time() -> None:
+    start = time.monotonic()
+    with rude(GOOD, pause=0.1) as (address, seen), pytest.raises(ValueError) as error:  # 7 seconds in all
+        Endpoint(address, "model", timeout=0.5, tries=2, sleep=lambda seconds: None).complete([], [])
+    assert "after 2 tries: no whole answer in time at 127.0.0.1" in str(error.value) and len(seen) == 2
+    assert time.monotonic() - start < 4
 
 
 def test_what_does_not_go_away_ends_in_one_line() -> None:

@@ -1,8 +1,11 @@
 """A client of Chat Completions over HTTP, of the standard library: retries, rate limits, and no redirects."""
 
 import json
+import socket
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
@@ -51,7 +54,7 @@ class Endpoint:
         model: its name.
         max_tokens: of a reply.
         temperature: what it is drawn with; None leaves that to the server.
-        timeout: seconds until a request is tried again.
+        timeout: seconds that a request may take until it is tried again.
         tries: how often a request is tried.
         pause: seconds before the second try; twice as long before each that follows.
         sleep: how to wait.
@@ -96,17 +99,41 @@ class Endpoint:
         kind = HTTPSConnection if address.scheme == "https" else HTTPConnection
         headers = {"Content-Type": "application/json"} | key_header()
         connection = kind(address.hostname or "", address.port, timeout=self.timeout)
+        is_late = threading.Event()
         try:
-            connection.request("POST", f"{address.path.rstrip('/')}/chat/completions", body, headers)
-            response = connection.getresponse()
-            content = response.read(_LARGEST + 1)
+            connection.connect()
+            with _ended_after(self.timeout, connection.sock, is_late):
+                connection.request("POST", f"{address.path.rstrip('/')}/chat/completions", body, headers)
+                with connection.getresponse() as response:
+                    content = response.read(_LARGEST + 1)
         except (OSError, HTTPException) as error:
-            raise _TryAgain(f"{type(error).__name__} at {address.hostname}") from error
+            why = "no whole answer in time" if is_late.is_set() else type(error).__name__
+            raise _TryAgain(f"{why} at {address.hostname}") from error
         finally:
             connection.close()
+        if is_late.is_set():
+            raise _TryAgain(f"no whole answer in time at {address.hostname}")
         if len(content) > _LARGEST:
             raise _TryAgain(f"a reply of more than {_LARGEST:,} bytes")
         return _check(response, without_key(content.decode(errors="replace")))
+
+
+@contextmanager
+def _ended_after(seconds: float, sock: socket.socket, is_late: threading.Event) -> Iterator[None]:
+    """End a connection if the block takes longer: a socket's own timeout begins again with every byte."""
+
+    def end() -> None:
+        is_late.set()
+        with suppress(OSError):  # the other side was quicker
+            socket.socket.shutdown(sock, socket.SHUT_RDWR)  # of TLS, too, without a word to its layer
+
+    alarm = threading.Timer(seconds, end)
+    alarm.daemon = True
+    alarm.start()
+    try:
+        yield
+    finally:
+        alarm.cancel()
 
 
 def _check(response: HTTPResponse, content: str) -> str:
