@@ -12,7 +12,7 @@ from afk.files import read_object, write_json
 from afk.knowledge.catalogue import SOURCES, register_source
 from afk.knowledge.human import Human
 from afk.knowledge.keys import KEY_NAME
-from afk.play.budget import Budget, BudgetSpentError
+from afk.play.budget import Budget, BudgetSpentError, bound
 from afk.play.client import Endpoint
 from afk.play.evaluation import Settings, evaluate_model
 from afk.play.serving import ExpertModel, Reply
@@ -184,6 +184,72 @@ def test_several_threads_share_a_budget() -> None:
         for thread in threads:
             thread.join()
     assert len(spent) == 4 and 18_000 < budget.spent <= 20_000 and len(seen) > 40
+
+
+MESSAGES = [{"role": "user", "content": "hi"}]
+MOST = bound(MESSAGES, []) + 64  # tokens that a request may take
+REFUSED = "http://127.0.0.1:9"
+
+
+def try_with(budget: Budget, address: str) -> str:
+    """Why there was no reply after two tries."""
+    endpoint = Endpoint(address, "model", max_tokens=64, tries=2, timeout=0.3, sleep=lambda seconds: None)
+    with pytest.raises(ValueError) as error:
+        budget.complete(endpoint, MESSAGES, [])
+    return str(error.value)
+
+
+def test_a_slow_server_is_tried_as_often_as_the_budget_allows(tmp_path: Path) -> None:
+    path, most = tmp_path / "spent.json", 7 * MOST // 2
+    with rude(GOOD, pause=0.1) as (address, seen):  # it may have said all of it whenever we hang up
+        budget = Budget(most, path)
+        assert "after 2 tries" in try_with(budget, address) and len(seen) == 2 and budget.spent == 2 * MOST
+        assert "the budget of" in try_with(budget, address) and len(seen) == 3
+        again = Budget(most, path)
+        assert again.spent == 3 * MOST and "the budget of" in try_with(again, address) and len(seen) == 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "taken"),
+    [
+        ((500, {}, b""), 2),
+        ((200, {}, b"<html>"), 2),
+        ((200, {}, b"[" * 5_000_000), 2),
+        ((200, {"Content-Length": "900"}, b"{}"), 2),
+        ((429, {}, b""), 0),
+        ((503, {}, b""), 0),
+        ((400, {}, b""), 0),
+        ((302, {"Location": "http://example.org/"}, b""), 0),
+        (None, 0),
+    ],
+)
+def test_what_a_server_may_have_worked_on_counts(
+    answer: tuple[int, dict[str, str], bytes] | None, taken: int, tmp_path: Path
+) -> None:
+    budget = Budget(None, tmp_path / "spent.json")
+    with rude(answer or GOOD) as (address, _):
+        try_with(budget, address if answer else REFUSED)
+    assert budget.spent == Budget(None, tmp_path / "spent.json").spent == taken * MOST
+
+
+def test_what_was_under_way_when_a_process_was_killed_counts(tmp_path: Path) -> None:
+    found = []
+
+    def reply(*request: Any) -> dict[str, Any]:
+        found.append((read_object(tmp_path / "spent.json")["tokens"], bound(*request)))
+        return ExpertModel()(*request)
+
+    summary = evaluate(reply, tmp_path, episodes=1, at_once=1)
+    spent = 0
+    for line, (tokens, prompt) in zip(
+        (each for each in lines_of(tmp_path) if "usage" in each), found, strict=True
+    ):
+        assert tokens == spent + prompt + summary["max_tokens"]
+        spent += sum(line["usage"].values())
+    assert read_object(tmp_path / "spent.json") == {"tokens": spent}
+    (tmp_path / "spent.json").write_text('{"tokens": "many"}')
+    with pytest.raises(ValueError, match=r"spent.json cannot be read: it holds no number of tokens"):
+        evaluate(ExpertModel(), tmp_path, episodes=1)
 
 
 @pytest.mark.parametrize(

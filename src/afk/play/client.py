@@ -17,6 +17,7 @@ from afk.knowledge.keys import check_way, key_header, without_key
 
 _LARGEST = 4 * 2**20  # bytes of a reply that are read
 _LONGEST_WAIT = 120.0  # seconds that a server may make us wait before we try again
+_NOT_NOW = (408, 409, 425, 429, 503)  # the statuses of requests that were not worked on
 
 
 class Reply(NamedTuple):
@@ -37,12 +38,25 @@ class Reply(NamedTuple):
     seconds: float
 
 
-class _TryAgain(Exception):  # noqa: N818  (never leaves this module)
-    """Something that may go away, and how long the server says that takes."""
+class TryAgain(Exception):  # noqa: N818  (caught where requests are tried)
+    """Something that may go away.
 
-    def __init__(self, why: str, after: float | None = None) -> None:
+    Attributes:
+        after: how long the server says that takes.
+        is_taken: whether the server may have worked on the request.
+    """
+
+    def __init__(self, why: str, after: float | None = None, *, is_taken: bool = True) -> None:
         super().__init__(why)
-        self.after = after
+        self.after, self.is_taken = after, is_taken
+
+
+Send = Callable[[], Reply]
+
+
+def _send(send: Send) -> Reply:
+    """Try once, and count nothing."""
+    return send()
 
 
 @dataclass(frozen=True)
@@ -77,16 +91,33 @@ class Endpoint:
             )
         check_way(self.base_url)
 
-    def complete(self, messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> Reply:
-        """The model's next message; a ValueError of one line if there is none to be had."""
+    def complete(
+        self,
+        messages: list[dict[str, Any]],
+        tools: list[dict[str, Any]],
+        *,
+        attempt: Callable[[Send], Reply] = _send,
+    ) -> Reply:
+        """The model's next message; a ValueError of one line if there is none to be had.
+
+        Args:
+            messages: what was said.
+            tools: what may be called.
+            attempt: each try goes through it: it sends the request, and passes on what comes of that.
+        """
         body: dict[str, Any] = {"model": self.model, "messages": messages, "max_tokens": self.max_tokens}
         body |= {"temperature": self.temperature} if self.temperature is not None else {}
         body |= {"tools": tools} if tools else {}
+        content = json.dumps(body).encode()
         start, pause, problem = time.monotonic(), self.pause, ""
+
+        def send() -> Reply:
+            return _read(self._post(content), time.monotonic() - start)
+
         for number in range(self.tries):
             try:
-                return _read(self._post(json.dumps(body).encode()), time.monotonic() - start)
-            except _TryAgain as again:
+                return attempt(send)
+            except TryAgain as again:
                 problem = str(again)
                 if number + 1 < self.tries:
                     self.sleep(min(pause if again.after is None else again.after, _LONGEST_WAIT))
@@ -102,19 +133,23 @@ class Endpoint:
         is_late = threading.Event()
         try:
             connection.connect()
+        except OSError as error:
+            connection.close()
+            raise TryAgain(f"{type(error).__name__} at {address.hostname}", is_taken=False) from error
+        try:
             with _ended_after(self.timeout, connection.sock, is_late):
                 connection.request("POST", f"{address.path.rstrip('/')}/chat/completions", body, headers)
                 with connection.getresponse() as response:
                     content = response.read(_LARGEST + 1)
         except (OSError, HTTPException) as error:
             why = "no whole answer in time" if is_late.is_set() else type(error).__name__
-            raise _TryAgain(f"{why} at {address.hostname}") from error
+            raise TryAgain(f"{why} at {address.hostname}") from error
         finally:
             connection.close()
         if is_late.is_set():
-            raise _TryAgain(f"no whole answer in time at {address.hostname}")
+            raise TryAgain(f"no whole answer in time at {address.hostname}")
         if len(content) > _LARGEST:
-            raise _TryAgain(f"a reply of more than {_LARGEST:,} bytes")
+            raise TryAgain(f"a reply of more than {_LARGEST:,} bytes")
         return _check(response, without_key(content.decode(errors="replace")))
 
 
@@ -141,8 +176,9 @@ def _check(response: HTTPResponse, content: str) -> str:
     if response.status == 200:
         return content
     why = f"{response.status} {without_key(response.reason)}: {' '.join(content[:300].split())}"
-    if response.status in (408, 409, 425, 429) or response.status >= 500:
-        raise _TryAgain(why, _wait_of(response.getheader("Retry-After")))
+    if response.status in _NOT_NOW or response.status >= 500:
+        after = _wait_of(response.getheader("Retry-After"))
+        raise TryAgain(why, after, is_taken=response.status not in _NOT_NOW)
     raise ValueError(f"the server refused: {why}")
 
 
@@ -170,9 +206,9 @@ def _read(content: str, seconds: float) -> Reply:
         counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
         counts = [count if isinstance(count, int) and count >= 0 else None for count in counts]
     except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-        raise _TryAgain("the answer is no chat completion") from error
+        raise TryAgain("the answer is no chat completion") from error
     if not isinstance(message, dict):
-        raise _TryAgain("the answer holds no message")
+        raise TryAgain("the answer holds no message")
     return Reply(message, str(choice.get("finish_reason")), counts[0], counts[1], seconds)
 
 

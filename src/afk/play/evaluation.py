@@ -27,7 +27,7 @@ from afk.play.rules import check_mode
 from afk.training.evaluate import Episodes, check_episodes, fresh_keys, summarise
 from afk.training.lock import lock
 
-SETTINGS, RESULT = "model.json", "result.json"
+SETTINGS, RESULT, SPENT = "model.json", "result.json", "spent.json"
 MODELS = Path("runs/models")  # where results are kept, and where `afk leaderboard` looks for them
 MOST_AT_ONCE = 64
 _READING = {"natural_questions": True}
@@ -115,7 +115,9 @@ def _evaluate(
     """See `evaluate_model`; the folder is ours."""
     env = make(task_named(settings.task))
     states = jax.device_get(draw_pool(env, fresh_keys(settings.seed)[0], settings.episodes).states)
-    spent = Budget(budget)
+    # The budget is that of the whole evaluation; earlier versions have counted in transcripts only.
+    said = [line for path in folder.glob("level-*.jsonl") for line in Transcript(path).said]
+    spent = Budget(budget, folder / SPENT, spent=sum(sum(line["usage"].values()) for line in said))
 
     def play(level: int) -> dict[str, Any]:
         transcript = Transcript(folder / f"level-{level:05}.jsonl")
@@ -130,10 +132,6 @@ def _evaluate(
     def complete(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> Reply:
         return spent.complete(endpoint, messages, tools)
 
-    # What earlier calls spent counts: the budget is that of the whole evaluation.
-    for path in folder.glob("level-*.jsonl"):
-        for line in Transcript(path).said:
-            spent.spent += sum(line["usage"].values())
     results, problem = _play_all(play, settings, at_once, spent, console)
     if len(results) < settings.episodes:
         raise ValueError(
