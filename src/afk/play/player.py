@@ -11,6 +11,8 @@ from afk.play.episode import Episode
 from afk.play.informant import Informant
 from afk.training.evaluate import draw_level
 
+LEVELS = 1_000  # of each seed: those before a level are drawn with it
+
 
 class Player:
     """One episode at a time, in text: `reset` begins it, `act` and `ask` go on, `get_reward` counts.
@@ -97,6 +99,6 @@ def begin_episode(
 
 def first_state(env: Environment[Any], *, seed: int, level: int) -> Any:
     """The first state of one of the fresh levels of a seed, the same that `afk eval` plays."""
-    if level < 0:
-        raise ValueError(f"levels are numbered from 0 on, not {level}")
+    if not 0 <= level < LEVELS:
+        raise ValueError(f"the level is a number from 0 to {LEVELS - 1}, not {level}")
     return jax.tree.map(lambda leaf: leaf[0], draw_level(env, seed=seed, level=level).states)
