@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from afk.files import read_object, write_json
+from afk.files import read_object, write_file, write_json
 from afk.knowledge.catalogue import SOURCES, register_source
 from afk.knowledge.human import Human
 from afk.knowledge.keys import KEY_NAME
@@ -86,6 +86,26 @@ def test_a_run_goes_on_only_where_all_is_as_it_was(tmp_path: Path, number: int) 
     with pytest.raises(ValueError, match=f"{path} was begun with another line {number}; name another folder"):
         evaluate(ExpertModel(), tmp_path, tools=False, episodes=1)
     assert lines_of(tmp_path) == lines
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"usage": None},
+        {"usage": {"prompt_tokens": "many", "completion_tokens": 1}},
+        {"seconds": []},
+        {"message": "act: left"},
+        {"result": {"ending": "success"}},
+        {"result": 3},
+    ],
+)
+def test_a_damaged_transcript_is_named(tmp_path: Path, damage: dict[str, Any]) -> None:
+    path = tmp_path / "level-00000.jsonl"
+    usage = {"prompt_tokens": 1, "completion_tokens": 1}
+    line = {"role": "assistant", "message": {}, "usage": usage, "seconds": 0}
+    write_file(path, f"{json.dumps(line)}\n{json.dumps(line | damage)}\n".encode())
+    with pytest.raises(ValueError, match=f"{path} cannot be read: line 2 is none of a transcript"):
+        evaluate(ExpertModel(), tmp_path)
 
 
 def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:

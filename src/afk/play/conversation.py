@@ -5,7 +5,7 @@ level which was cut off goes on where it stopped.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,11 @@ from afk.play.episode import Episode
 from afk.play.tools import Call, describe_form, describe_tools, read_reply
 
 GIVES_UP = 10  # lines in a row that cannot be read end an episode
+# What a result counts, beside saying how the level ended.
+_COUNTS = (
+    *("success", "reward", "steps", "queries", "good", "wanted", "invalid"),
+    *("prompt_tokens", "completion_tokens", "requests", "seconds"),
+)
 _LONGEST = 4_000  # letters of a message that the model gets to see again
 
 Message = dict[str, Any]
@@ -63,6 +68,10 @@ class Transcript:
                 line = None
             if not isinstance(line, dict) or not raw.endswith(b"\n"):
                 break
+            if not _is_whole(line):
+                raise ValueError(
+                    f"{self._path} cannot be read: line {len(lines) + 1} is none of a transcript"
+                )
             whole, lines = whole + raw, [*lines, line]
         if len(whole) != self._path.stat().st_size:
             write_file(self._path, whole)
@@ -160,6 +169,28 @@ class Conversation:
             "invalid": episode.invalid,
             "labels": episode.labels,
         }
+
+
+def _is_whole(line: Message) -> bool:
+    """Whether a line of a transcript has all that is read of it."""
+    if "result" in line:
+        result = line["result"]
+        is_named = isinstance(result, dict) and isinstance(result.get("ending"), str)
+        return is_named and has_numbers(result, _COUNTS)
+    if line.get("role") != "assistant":
+        return True
+    usage = line.get("usage")
+    return (
+        isinstance(line.get("message"), dict)
+        and isinstance(usage, dict)
+        and has_numbers(usage, ("prompt_tokens", "completion_tokens"))
+        and has_numbers(line, ("seconds",))
+    )
+
+
+def has_numbers(found: Mapping[Any, Any], names: Iterable[Any]) -> bool:
+    """Whether there is a number for each of these names."""
+    return all(isinstance(found.get(name), int | float) for name in names)
 
 
 def _write_down(reply: Reply) -> Message:

@@ -9,6 +9,7 @@ import numpy as np
 
 from afk.envs.asking import ALL_TOLD, AS_IT_ASKS, MODES, NO_QUESTIONS, ORACLE, Asking
 from afk.files import read_object
+from afk.play.conversation import has_numbers
 from afk.play.evaluation import RESULT
 from afk.report.archive import read_archive
 from afk.report.columns import published_row
@@ -16,6 +17,21 @@ from afk.training.evaluate import summarise
 from afk.training.pretrained import PRETRAINED, play_fresh, pretrained_tasks
 
 _RESAMPLES = 2_000  # of levels, for the interval of a share
+_KINDS = {"agent": str, "task": str, "seed": int, "mode": str, "macros": bool, "tools": bool}
+_NUMBERS = (
+    *(
+        "episodes",
+        "history",
+        "max_tokens",
+        "success",
+        "episode_length",
+        "queries",
+        "precision",
+        "recall",
+        "f1",
+    ),
+    *("prompt_tokens", "completion_tokens", "invalid", "seconds"),
+)
 _PAPERS_SEEDS, _STUDENT = 5, 2.776  # and Student's t with 4 degrees of freedom, two-sided 95%
 
 
@@ -104,9 +120,26 @@ def _results(folder: Path) -> Iterator[dict[str, Any]]:
     """What models did, wherever under a folder."""
     for path in sorted(folder.rglob(RESULT)):
         result = read_object(path)
-        if not {"agent", "task", "seed", "mode", "macros", "tools", "success", "won"} <= result.keys():
+        if not _is_result(result):
             raise ValueError(f"{path} is not the result of a model")
         yield result
+
+
+def _is_result(found: dict[str, Any]) -> bool:
+    """Whether an object has all that is read of the result of a model."""
+    won, interval = found.get("won"), found.get("success_interval")
+    return (
+        all(isinstance(found.get(name), kind) for name, kind in _KINDS.items())
+        and found["mode"] in MODES
+        and has_numbers(found, _NUMBERS)
+        and isinstance(found.get("temperature"), int | float | None)
+        and isinstance(won, list)
+        and len(won) > 0
+        and all(isinstance(each, bool) for each in won)
+        and isinstance(interval, list)
+        and len(interval) == 2
+        and has_numbers(dict(enumerate(interval)), (0, 1))
+    )
 
 
 def _form(result: dict[str, Any]) -> str:
