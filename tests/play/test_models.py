@@ -169,6 +169,8 @@ def test_a_source_that_answers_differently_is_refused_whatever_its_name() -> Non
 def test_who_cannot_be_asked(options: dict[str, Any], refusal: str) -> None:
     with pytest.raises(ValueError, match=refusal):
         Settings("model", "C", **options)
+    with pytest.raises(ValueError, match="openai: comes before the name of a model"):
+        Settings("", "C")
     assert Settings("model", "C", source="sql").folder != Settings("model", "C").folder
 
 

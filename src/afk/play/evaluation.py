@@ -66,6 +66,8 @@ class Settings:
     source: str = ORACLE
 
     def __post_init__(self) -> None:
+        if not self.model.strip():
+            raise ValueError("openai: comes before the name of a model, as in openai:gpt-4o-mini")
         check_episodes(self.episodes)
         check_mode(self.mode)
         check_asked(self.source)
