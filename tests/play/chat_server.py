@@ -13,6 +13,7 @@ from afk.play.client import Endpoint
 from afk.play.evaluation import Settings, evaluate_model
 from afk.play.serving import Reply, make_server
 
+BODY = "body"  # the name of what came after the headers of a request, among them
 TOOL_CALL = {"id": "a", "type": "function"}
 
 
@@ -88,9 +89,9 @@ def rude(
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
+            asked = self.rfile.read(int(self.headers["Content-Length"]))
             status, headers, body = answers[min(len(seen), len(answers) - 1)]
-            seen.append(dict(self.headers))
+            seen.append(dict(self.headers) | {BODY: asked.decode()})
             self.send_response(status)
             for name, value in headers.items():
                 self.send_header(name, value)

@@ -18,7 +18,7 @@ from afk.play.evaluation import Settings, evaluate_model
 from afk.play.serving import ExpertModel, Reply
 from afk.play.tools import describe_tools, read_reply
 
-from .chat_server import evaluate, lines_of, rude, say, served
+from .chat_server import BODY, evaluate, lines_of, rude, say, served
 
 
 @pytest.mark.parametrize(
@@ -303,6 +303,30 @@ def test_a_server_that_drips_is_given_up_in_time() -> None:
         Endpoint(address, "model", timeout=0.5, tries=2, sleep=lambda seconds: None).complete([], [])
     assert "after 2 tries: no whole answer in time at 127.0.0.1" in str(error.value) and len(seen) == 2
     assert time.monotonic() - start < 4
+
+
+NEWER = b"Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."
+
+
+def test_newer_models_get_the_limit_that_they_ask_for() -> None:
+    with rude((400, {}, NEWER), (400, {}, NEWER), GOOD) as (address, seen):
+        endpoint, other = [Endpoint(address, "model", max_tokens=7, sleep=lambda _: None) for _ in range(2)]
+        with pytest.raises(ValueError, match="the server refused: 400"):
+            endpoint.complete([], [])  # even so it is refused
+        endpoint.complete([], [])
+        other.complete([], [])
+    sent = [json.loads(each[BODY]) for each in seen]
+    old, new = (
+        {"model": "model", "messages": [], name: 7} for name in ("max_tokens", "max_completion_tokens")
+    )
+    assert sent == [old, new, new, old]
+
+
+def test_a_temperature_that_is_refused_is_not_left_out() -> None:
+    why = b"Unsupported value: 'temperature' does not support 0 with this model."
+    with rude((400, {}, why)) as (address, seen), pytest.raises(ValueError, match="'temperature' does not"):
+        Endpoint(address, "model", temperature=0.0).complete([], [])  # what is written down must be so
+    assert len(seen) == 1
 
 
 def test_what_does_not_go_away_ends_in_one_line() -> None:

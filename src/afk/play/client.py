@@ -17,6 +17,9 @@ from afk.knowledge.keys import check_way, key_header, without_key
 
 _LARGEST = 4 * 2**20  # bytes of a reply that are read
 _LONGEST_WAIT = 120.0  # seconds that a server may make us wait before we try again
+# What the most tokens of a reply are called. Newer models refuse the one; servers that do not know the other
+# may pass over it, so that it is sent to who asks for it.
+_LIMIT, _NEW_LIMIT = "max_tokens", "max_completion_tokens"
 _NOT_NOW = (408, 409, 425, 429, 503)  # the statuses of requests that were not worked on
 
 
@@ -82,6 +85,9 @@ class Endpoint:
     tries: int = 6
     pause: float = 1.0
     sleep: Callable[[float], None] = field(default=time.sleep, repr=False, compare=False)
+    _takes_new_limit: threading.Event = field(
+        default_factory=threading.Event, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         address = urlsplit(self.base_url)
@@ -105,14 +111,14 @@ class Endpoint:
             tools: what may be called.
             attempt: each try goes through it: it sends the request, and passes on what comes of that.
         """
-        body: dict[str, Any] = {"model": self.model, "messages": messages, "max_tokens": self.max_tokens}
+        body: dict[str, Any] = {"model": self.model, "messages": messages}
         body |= {"temperature": self.temperature} if self.temperature is not None else {}
         body |= {"tools": tools} if tools else {}
-        content = json.dumps(body).encode()
         start, pause, problem = time.monotonic(), self.pause, ""
 
         def send() -> Reply:
-            return _read(self._post(content), time.monotonic() - start)
+            limit = _NEW_LIMIT if self._takes_new_limit.is_set() else _LIMIT
+            return _read(self._post(body | {limit: self.max_tokens}), time.monotonic() - start)
 
         for number in range(self.tries):
             try:
@@ -124,7 +130,7 @@ class Endpoint:
                 pause *= 2
         raise ValueError(f"{self.model} did not answer after {self.tries} tries: {problem}")
 
-    def _post(self, body: bytes) -> str:
+    def _post(self, body: dict[str, Any]) -> str:
         """The body of the answer to a request."""
         address = urlsplit(self.base_url)
         kind = HTTPSConnection if address.scheme == "https" else HTTPConnection
@@ -138,7 +144,8 @@ class Endpoint:
             raise TryAgain(f"{type(error).__name__} at {address.hostname}", is_taken=False) from error
         try:
             with _ended_after(self.timeout, connection.sock, is_late):
-                connection.request("POST", f"{address.path.rstrip('/')}/chat/completions", body, headers)
+                path = f"{address.path.rstrip('/')}/chat/completions"
+                connection.request("POST", path, json.dumps(body).encode(), headers)
                 with connection.getresponse() as response:
                     content = response.read(_LARGEST + 1)
         except (OSError, HTTPException) as error:
@@ -150,7 +157,11 @@ class Endpoint:
             raise TryAgain(f"no whole answer in time at {address.hostname}")
         if len(content) > _LARGEST:
             raise TryAgain(f"a reply of more than {_LARGEST:,} bytes")
-        return _check(response, without_key(content.decode(errors="replace")))
+        said = without_key(content.decode(errors="replace"))
+        if response.status == 400 and _LIMIT in body and _NEW_LIMIT in said:
+            self._takes_new_limit.set()
+            raise TryAgain(f"it wants {_NEW_LIMIT}", after=0.0, is_taken=False)
+        return _check(response, said)
 
 
 @contextmanager
