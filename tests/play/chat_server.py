@@ -9,6 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+
 from afk.play.client import Endpoint
 from afk.play.evaluation import Settings, evaluate_model
 from afk.play.serving import Reply, make_server
@@ -34,13 +36,14 @@ def evaluate(
     budget: int | None = None,
     statuses: Iterator[int] | None = None,
     at_once: int = 4,
+    console: Console | None = None,
     **settings: Any,
 ) -> dict[str, Any]:
     """What comes of a model on two levels, if nothing else is said."""
     with served(reply, statuses) as address:
         endpoint = Endpoint(address, "model", sleep=lambda seconds: None)
         chosen = Settings("model", "C", **{"episodes": 2, **settings})
-        return evaluate_model(chosen, endpoint, folder, budget=budget, at_once=at_once)
+        return evaluate_model(chosen, endpoint, folder, budget=budget, at_once=at_once, console=console)
 
 
 def lines_of(folder: Path) -> list[dict[str, Any]]:

@@ -1,12 +1,15 @@
 """Chat models, good and bad, over the real protocol: what comes of them, and that nothing is lost."""
 
+import io
 import json
+import re
 import threading
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from afk.files import read_object, write_file, write_json
 from afk.knowledge.catalogue import SOURCES, register_source
@@ -106,6 +109,21 @@ def test_a_damaged_transcript_is_named(tmp_path: Path, damage: dict[str, Any]) -
     write_file(path, f"{json.dumps(line)}\n{json.dumps(line | damage)}\n".encode())
     with pytest.raises(ValueError, match=f"{path} cannot be read: line 2 is none of a transcript"):
         evaluate(ExpertModel(), tmp_path)
+
+
+def test_progress_shows_levels_tokens_and_the_time_left(tmp_path: Path) -> None:
+    def reply(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> dict[str, Any]:
+        time.sleep(0.3 if len(messages) == 2 else 0)  # so that each level is shown
+        return expert(messages, tools)
+
+    expert, shown = ExpertModel(), io.StringIO()
+    console = Console(file=shown, force_terminal=True, width=120)
+    evaluate(reply, tmp_path, episodes=3, at_once=1, macros=True, console=console)
+    seen = re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", shown.getvalue())
+    spent = sum(sum(line["usage"].values()) for line in lines_of(tmp_path) if "usage" in line)
+    assert "model on C" in seen and f"3/3 {spent:,} tokens 0:00:00" in seen
+    tokens, left = re.findall(r"2/3 ([\d,]+) tokens (\d:\d\d:\d\d)", seen)[-1]
+    assert 0 < int(tokens.replace(",", "")) < spent and left <= "0:10:00"
 
 
 def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
