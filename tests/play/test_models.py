@@ -94,6 +94,7 @@ def test_a_run_goes_on_only_where_all_is_as_it_was(tmp_path: Path, number: int) 
 @pytest.mark.parametrize(
     "damage",
     [
+        None,
         {"usage": None},
         {"usage": {"prompt_tokens": "many", "completion_tokens": 1}},
         {"seconds": []},
@@ -102,13 +103,16 @@ def test_a_run_goes_on_only_where_all_is_as_it_was(tmp_path: Path, number: int) 
         {"result": 3},
     ],
 )
-def test_a_damaged_transcript_is_named(tmp_path: Path, damage: dict[str, Any]) -> None:
+def test_a_damaged_transcript_is_named(tmp_path: Path, damage: dict[str, Any] | None) -> None:
     path = tmp_path / "level-00000.jsonl"
     usage = {"prompt_tokens": 1, "completion_tokens": 1}
-    line = {"role": "assistant", "message": {}, "usage": usage, "seconds": 0}
-    write_file(path, f"{json.dumps(line)}\n{json.dumps(line | damage)}\n".encode())
+    line: dict[str, Any] = {"role": "assistant", "message": {}, "usage": usage, "seconds": 0}
+    damaged = "{'role'}" if damage is None else json.dumps(line | damage)
+    lines = "".join(f"{each}\n" for each in (json.dumps(line), damaged, json.dumps(line)))
+    write_file(path, lines.encode())
     with pytest.raises(ValueError, match=f"{path} cannot be read: line 2 is none of a transcript"):
         evaluate(ExpertModel(), tmp_path)
+    assert path.read_text() == lines
 
 
 def test_progress_shows_levels_tokens_and_the_time_left(tmp_path: Path) -> None:

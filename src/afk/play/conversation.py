@@ -62,13 +62,13 @@ class Transcript:
             return []
         whole, lines = b"", []
         for raw in read_bytes(self._path).splitlines(keepends=True):
+            if not raw.endswith(b"\n"):
+                break
             try:
                 line = parse_json(raw)
             except ValueError:
                 line = None
-            if not isinstance(line, dict) or not raw.endswith(b"\n"):
-                break
-            if not _is_whole(line):
+            if not isinstance(line, dict) or not _is_whole(line):
                 raise ValueError(
                     f"{self._path} cannot be read: line {len(lines) + 1} is none of a transcript"
                 )
