@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 import afk
+from afk.envs.asking import Asking
 from afk.studies.study import do_run
 from afk.training import build, checkpoint
 from afk.training.config import Config
@@ -64,6 +65,20 @@ def test_experts_are_evaluated_and_watched() -> None:
     assert afk.evaluate("expert", "S", episodes=5)["success"] == 1
     trace = afk.watch("expert", "S", seed=3)
     assert trace.ending == "success" and trace.steps[0].asks
+
+
+@pytest.mark.parametrize(
+    ("asking", "refusal"),
+    [
+        (Asking(mode="all-told"), "expert does not go by answers: mode all-told is for agents that do"),
+        (Asking("human"), "expert does not go by answers: source human is for agents that do"),
+    ],
+)
+def test_experts_do_not_go_by_answers(asking: Asking, refusal: str) -> None:
+    with pytest.raises(ValueError, match=refusal):
+        afk.evaluate("expert", "S", episodes=1, asking=asking)
+    with pytest.raises(ValueError, match=refusal):
+        afk.watch("expert", "S", asking=asking)
 
 
 def test_a_folder_of_other_seeds_is_refused(tmp_path: Path) -> None:

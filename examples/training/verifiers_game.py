@@ -14,7 +14,7 @@ import verifiers.v1 as vf  # pyright: ignore[reportMissingImports]
 from afk.envs.registry import make
 from afk.play.conversation import GIVES_UP
 from afk.play.episode import Episode
-from afk.play.player import first_state
+from afk.play.player import begin_episode, first_state
 from afk.play.tools import describe_form, read_reply
 
 __all__ = ["GameEnv", "GameTaskset"]
@@ -51,7 +51,8 @@ class GameEnvConfig(vf.EnvConfig):
 def begin(data: GameData) -> Episode:
     """The episode of a level."""
     env = make(data.game)
-    return Episode(env, first_state(env, seed=data.seed, level=0), mode=data.mode, macros=data.macros)
+    state = first_state(env, seed=data.seed, level=0)
+    return begin_episode(env, state, seed=data.seed, mode=data.mode, macros=data.macros)
 
 
 class GameEnv(vf.Env[GameEnvConfig]):

@@ -19,7 +19,15 @@ from afk.training.build import env_of, play_by_plan
 from afk.training.changes import change
 from afk.training.evaluate import POLICIES, summarise
 from afk.training.presets import default_preset, preset
-from afk.training.pretrained import PRETRAINED, SHOWN, TrainedAgent, find_agent, play_fresh, play_on
+from afk.training.pretrained import (
+    PRETRAINED,
+    SHOWN,
+    TrainedAgent,
+    check_plays_by_plan,
+    find_agent,
+    play_fresh,
+    play_on,
+)
 
 AgentLike = TrainedAgent | str | PathLike[str]
 
@@ -82,6 +90,7 @@ def watch(
     """One episode with everything that was seen, weighed, done, answered and noted; see `evaluate`."""
     keep_compiled_programs()
     if isinstance(agent, str) and agent in POLICIES:
+        check_plays_by_plan(agent, asking)
         return trace_policy(play_by_plan(task, asking), agent, seed=seed, level=level)
     found = agent if isinstance(agent, TrainedAgent) else load_agent(agent, task, any_task=any_task)
     name = agent if isinstance(agent, str) else "the agent"

@@ -13,9 +13,10 @@ import pytest
 from afk.envs.core import Environment
 from afk.envs.qbabyai.world import asking
 from afk.envs.qbabyai.world.words import UNKNOWN
+from afk.envs.qtextworld.world import asking as kitchen
 from afk.envs.qtextworld.world import oracle, text, words
 from afk.envs.qtextworld.world.state import State as Game
-from afk.envs.qtextworld.world.state import held
+from afk.envs.qtextworld.world.state import held, wanted_facts
 from afk.envs.registry import make, world_of
 from afk.knowledge.facts import ask, available
 from afk.knowledge.oracle import Oracle
@@ -141,3 +142,30 @@ def test_a_question_is_good_by_what_its_answer_reveals(letters: str) -> None:
         revealed = [[row in about for about in rows] for (row,) in said]
         assert facts.rows and np.asarray(ask_each(state, jnp.asarray(queries))).tolist() == revealed
         assert np.any(revealed) or letters == "H", "what opens a door is told next to it"
+
+
+@partial(jax.jit, static_argnums=0)
+def ask_each_of_a_game(env: Any, state: Game, queries: jax.Array) -> jax.Array:
+    """Which wanted facts count as asked for after each of (n, 3) queries: (n, 2, things) bool."""
+
+    def asked(query: jax.Array) -> jax.Array:
+        return kitchen.ask(env.book, state, query + jnp.array([words.WHERE, 0, 0]), ())[0].asked
+
+    return jax.vmap(asked)(queries) & wanted_facts(state.game)
+
+
+@pytest.mark.parametrize("prepares", [False, True])
+def test_a_question_in_a_kitchen_is_good_by_what_its_answer_reveals(prepares: bool) -> None:
+    env = small_game(ingredients=2)
+    queries = every_query(len(words.QUERIES), len(words.ADJECTIVES), len(words.NOUNS))
+    for level in range(2):
+        state = draw(env, level)
+        state = replace(state, game=replace(state.game, prepares=jnp.bool_(prepares)))
+        if level:  # the first thing is in the player's hands
+            state = replace(state, place=state.place.at[0].set(jnp.int8(held(state.game))))
+        wanted = np.asarray(wanted_facts(state.game))
+        slots = wanted.shape[1] + len(state.game.pieces)
+        rows = np.arange(2 * slots).reshape(2, slots)[:, : wanted.shape[1]]
+        revealed = [(rows == row) & wanted for *_, row in host_replies(env, state, queries)]
+        np.testing.assert_array_equal(ask_each_of_a_game(env, state, jnp.asarray(queries)), revealed)
+        assert (np.any(revealed, 0) == wanted).all() and wanted.sum() == (4 if prepares else 2)

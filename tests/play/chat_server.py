@@ -2,16 +2,20 @@
 
 import json
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+
+from rich.console import Console
 
 from afk.play.client import Endpoint
 from afk.play.evaluation import Settings, evaluate_model
 from afk.play.serving import Reply, make_server
 
+BODY = "body"  # the name of what came after the headers of a request, among them
 TOOL_CALL = {"id": "a", "type": "function"}
 
 
@@ -32,13 +36,14 @@ def evaluate(
     budget: int | None = None,
     statuses: Iterator[int] | None = None,
     at_once: int = 4,
+    console: Console | None = None,
     **settings: Any,
 ) -> dict[str, Any]:
     """What comes of a model on two levels, if nothing else is said."""
     with served(reply, statuses) as address:
         endpoint = Endpoint(address, "model", sleep=lambda seconds: None)
         chosen = Settings("model", "C", **{"episodes": 2, **settings})
-        return evaluate_model(chosen, endpoint, folder, budget=budget, at_once=at_once)
+        return evaluate_model(chosen, endpoint, folder, budget=budget, at_once=at_once, console=console)
 
 
 def lines_of(folder: Path) -> list[dict[str, Any]]:
@@ -85,20 +90,28 @@ def _moody(handler: Any, statuses: Iterator[int]) -> Any:
 
 
 @contextmanager
-def rude(*answers: tuple[int, dict[str, str], bytes]) -> Iterator[tuple[str, list[dict[str, str]]]]:
-    """A server that gives these answers in turn, the last for ever; its address, and headers that came."""
+def rude(
+    *answers: tuple[int, dict[str, str], bytes], pause: float = 0.0
+) -> Iterator[tuple[str, list[dict[str, str]]]]:
+    """A server that gives these answers in turn, the last for ever; its address, and headers that came.
+
+    With a pause it lets so many seconds go by before each byte.
+    """
     seen: list[dict[str, str]] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
+            asked = self.rfile.read(int(self.headers["Content-Length"]))
             status, headers, body = answers[min(len(seen), len(answers) - 1)]
-            seen.append(dict(self.headers))
+            seen.append(dict(self.headers) | {BODY: asked.decode()})
             self.send_response(status)
             for name, value in headers.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(body)
+            with suppress(OSError):  # whoever asked has hung up
+                for part in [body] if pause == 0 else map(bytes, zip(body, strict=False)):
+                    time.sleep(pause)
+                    self.wfile.write(part)
 
         def log_message(self, format: str, *args: Any) -> None:
             pass

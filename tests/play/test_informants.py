@@ -41,7 +41,7 @@ def test_the_expert_reads_the_same_and_it_counts_the_same(name: str, task: str) 
     ((env, state),) = fresh(task)
     plain, told = Episode(env, state, macros=True), told_by(find_source(name), env, state, macros=True)
     for episode in (plain, told):
-        for question in ("what key", "what is the red ball", "where kitchen", "where kitchen", "sing"):
+        for question in ("what key", "what is the yellow ball", "where kitchen", "where kitchen", "sing"):
             episode.ask(question)
     assert plain.observation == told.observation and counts(plain) == counts(told)
     assert play_through(plain) == play_through(told)
@@ -92,6 +92,19 @@ def test_natural_questions_get_every_good_answer(source: str) -> None:
             assert fact.answer in episode.ask(QUESTIONS[words.nouns[noun]].format(name))
             assert episode.stats.good == episode.stats.queries == number and not episode.invalid
         assert episode.labels == ["good"] * len(good)
+
+
+def test_an_answer_counts_for_every_wanted_fact_that_it_reveals() -> None:
+    kitchen = small_game(ingredients=2)
+    game = jax.tree.map(lambda leaf: leaf[0], kitchen.draw_many(jax.random.key(0), 1))
+    for env, state in (*fresh("C", 2), (kitchen, game)):
+        episode = told_by(find_source("sql"), env, state)
+        episode.ask("select answer from facts order by row desc")
+        assert episode.labels == ["good"] and episode.stats.good == episode.stats.wanted > 1
+        assert episode.stats.queries == episode.stats.steps == 1
+    ((env, state),) = fresh("C")  # where nothing is known of a red ball, but in the kitchen it is named
+    episode = told_by(find_source("documents"), env, state)
+    assert "jack suitcase is blue box" in episode.ask("what is the red ball") and episode.labels == ["good"]
 
 
 def test_what_a_source_does_not_tell_counts_for_nothing() -> None:

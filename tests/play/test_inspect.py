@@ -53,6 +53,18 @@ def test_the_expert_wins_by_our_measures(tmp_path: Any, monkeypatch: pytest.Monk
     assert scores["queries"] == 3 and scores["invalid"] == 0 and 0 < scores["reward"] < 1
 
 
+def test_natural_questions_are_understood(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from inspect_ai.model import ModelOutput, get_model
+
+    def reply(*_: Any) -> Any:
+        arguments = {"question": "tell me what's in jack's suitcase"}
+        return ModelOutput.for_tool_call("mockllm", "ask", arguments)
+
+    model = get_model("mockllm/model", custom_outputs=reply)
+    scores = run(model, tmp_path, monkeypatch, episodes=1)
+    assert scores["invalid"] == 0 and scores["queries"] == scores["steps"]
+
+
 def test_who_calls_no_tool_gives_up(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     scores = run(expert_model(silent=True), tmp_path, monkeypatch, episodes=1)
     assert scores["success"] == 0 and scores["invalid"] == scores["steps"] == 10

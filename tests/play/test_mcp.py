@@ -46,6 +46,7 @@ async def play_with(server: Any, games: int = 1) -> None:
         for tool, arguments, refusal in (
             ("act", {"game": "nothing", "action": "left"}, "there is no game 'nothing'"),
             ("start_game", {"task": "nothing"}, "unknown task 'nothing'"),
+            ("start_game", {"task": "C", "level": 10**9}, "the level is a number from 0 to 999"),
             ("act", {"action": "left"}, "game"),
         ):
             with pytest.raises(ValueError, match=refusal):

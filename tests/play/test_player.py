@@ -57,7 +57,8 @@ def test_the_same_numbers_give_the_same_level() -> None:
         ({"task": "nothing"}, "unknown task 'nothing'"),
         ({"mode": "silent"}, "unknown mode 'silent'; it is one of no-questions, asking, all-told"),
         ({"source": "nobody"}, "unknown source 'nobody'"),
-        ({"level": -1}, "levels are numbered from 0 on"),
+        ({"level": -1}, "the level is a number from 0 to 999, not -1"),
+        ({"level": 10**9}, "the level is a number from 0 to 999, not 1000000000"),
     ],
 )
 def test_what_cannot_be_played_is_refused(given: dict[str, Any], refusal: str) -> None:

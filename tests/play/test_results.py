@@ -81,14 +81,52 @@ def test_the_share_of_the_gap_that_asking_recovers() -> None:
         ("openai:m (macros, tools)", 0.5),
         ("openai:m (macros, tools, sql)", 1.0),
     ]
+    # Who plays otherwise has ends of its own.
+    others = [_result(mode, told) | {"temperature": 1.0} for mode in ("no-questions", "all-told")]
+    assert find_gaps([*others, _result("asking", asking), _result("asking", told) | {"history": 4}]) == []
     assert find_gaps([_result(mode, told) for mode in modes]) == []  # there is no gap
     assert find_gaps([_result("asking", asking)]) == []
 
 
-def test_a_result_that_is_none_is_named(tmp_path: Path) -> None:
-    write_json(tmp_path / "one" / "result.json", {"agent": "openai:m"})
+def _whole_result() -> dict:
+    """What `afk eval` leaves, as far as it is read."""
+    measures = ("episode_length", "queries", "precision", "recall", "f1", "invalid", "seconds")
+    counts = ("episodes", "history", "max_tokens", "prompt_tokens", "completion_tokens")
+    return (
+        _result("asking", [True, False])
+        | dict.fromkeys(measures, 0.5)
+        | dict.fromkeys(counts, 1)
+        | {"temperature": None, "success_interval": [0.1, 0.9]}
+    )
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        *({"success": "half"}, {"won": 3}, {"won": []}, {"won": [1, "no"]}, {"mode": "loud"}, {"seed": []}),
+        *({"success_interval": 1}, {"success_interval": [0, None]}, {"queries": None}, {"temperature": {}}),
+    ],
+)
+def test_a_result_that_is_none_is_named(damage: dict, tmp_path: Path) -> None:
+    write_json(tmp_path / "one" / "result.json", _whole_result() | damage)
     with pytest.raises(ValueError, match=r"one/result.json is not the result of a model"):
         make_leaderboard("qbabyai/object-in-box", tmp_path, tmp_path / "none", episodes=1, seed=0)
+
+
+def test_models_are_in_a_folder(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_json(tmp_path / "file.json", {})
+    for name in ("file.json", "nowhere"):
+        done = run("leaderboard", "--task", "C", "--episodes", "1", "--models", name)
+        assert done.code == 2 and f"{name} is no folder with results of models" in done.err
+    done = run("leaderboard", "--task", "C", "--episodes", "1", "--json")
+    assert done.code is None and "expert" in done.out  # where nobody has played yet there are no results
+
+
+def test_a_whole_result_has_a_row(tmp_path: Path) -> None:
+    write_json(tmp_path / "one" / "result.json", _whole_result())
+    entries, _ = make_leaderboard("qbabyai/object-in-box", tmp_path, tmp_path, episodes=1, seed=0)
+    assert "openai:m" in {entry.who for entry in entries}
 
 
 def test_everybody_has_an_interval_and_our_agent_a_row_for_each_mode(tmp_path: Path) -> None:

@@ -27,14 +27,19 @@ def leaderboard(
     task: TaskOption,
     episodes: Annotated[int, typer.Option(min=1, max=MOST, help="How many levels our agents play.")] = 100,
     seed: SeedOption = 0,
-    models: Annotated[Path, typer.Option(help="Where results of models are.")] = Path("runs/models"),
+    models: Annotated[
+        Path | None, typer.Option(help="Where results of models are.", show_default="runs/models")
+    ] = None,
     records: Annotated[Path, typer.Option(help="A folder with the paper's numbers.")] = Path("results"),
     as_json: JsonOption = False,
 ) -> None:
     """Compare the expert, our agents, the paper's and language models on the same levels of a task."""
     from afk.envs.registry import task_named
+    from afk.play.evaluation import MODELS
     from afk.play.leaderboard import make_leaderboard
 
+    if models is None and MODELS.is_dir():
+        models = MODELS
     entries, gaps = make_leaderboard(task_named(task), models, records, episodes=episodes, seed=seed)
     if as_json:
         found = {"entries": [asdict(each) for each in entries], "gaps": [asdict(each) for each in gaps]}

@@ -5,7 +5,7 @@ level which was cut off goes on where it stopped.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,11 @@ from afk.play.episode import Episode
 from afk.play.tools import Call, describe_form, describe_tools, read_reply
 
 GIVES_UP = 10  # lines in a row that cannot be read end an episode
+# What a result counts, beside saying how the level ended.
+_COUNTS = (
+    *("success", "reward", "steps", "queries", "good", "wanted", "invalid"),
+    *("prompt_tokens", "completion_tokens", "requests", "seconds"),
+)
 _LONGEST = 4_000  # letters of a message that the model gets to see again
 
 Message = dict[str, Any]
@@ -31,29 +36,25 @@ class Transcript:
     """
 
     def __init__(self, path: Path | None) -> None:
-        self._path, self._rules = path, None
-        self.said: list[Message] = []
-        self.result: Message | None = None
-        for line in self._read():
-            if line.get("role") == "assistant":
-                self.said.append(line)
-            self._rules = line["content"] if line.get("role") == "system" else self._rules
-            self.result = line.get("result", self.result)
-        self._replayed = self._written
+        self._path, self._added = path, 0
+        self._lines = self._read()
+        self.said = [line for line in self._lines if line.get("role") == "assistant"]
+        self.result: Message | None = next((line["result"] for line in self._lines if "result" in line), None)
 
     def add(self, line: Message) -> None:
-        """Add a line, unless it is one that is there already."""
-        if self._replayed > 0:
-            self._replayed -= 1
-            if line.get("role") == "system" and line["content"] != self._rules:
-                raise ValueError(f"{self._path} was begun with other rules; name another folder with --out")
-            return
-        if self._path is not None:
+        """Add a line, unless it is there already; a ValueError if another is there in its place."""
+        if self._added < len(self._lines):
+            before = self._lines[self._added]
+            self._added += 1
+            if parse_json(json.dumps(line)) != before:
+                raise ValueError(
+                    f"{self._path} was begun with another line {self._added}; name another folder with --out"
+                )
+        elif self._path is not None:
             append_file(self._path, (json.dumps(line) + "\n").encode())
 
     def _read(self) -> list[Message]:
         """The lines so far; a last one that was not written to its end is dropped."""
-        self._written = 0
         if self._path is None:
             return []
         self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -61,16 +62,19 @@ class Transcript:
             return []
         whole, lines = b"", []
         for raw in read_bytes(self._path).splitlines(keepends=True):
+            if not raw.endswith(b"\n"):
+                break
             try:
                 line = parse_json(raw)
             except ValueError:
                 line = None
-            if not isinstance(line, dict) or not raw.endswith(b"\n"):
-                break
+            if not isinstance(line, dict) or not _is_whole(line):
+                raise ValueError(
+                    f"{self._path} cannot be read: line {len(lines) + 1} is none of a transcript"
+                )
             whole, lines = whole + raw, [*lines, line]
         if len(whole) != self._path.stat().st_size:
             write_file(self._path, whole)
-        self._written = len(lines)
         return lines
 
 
@@ -165,6 +169,28 @@ class Conversation:
             "invalid": episode.invalid,
             "labels": episode.labels,
         }
+
+
+def _is_whole(line: Message) -> bool:
+    """Whether a line of a transcript has all that is read of it."""
+    if "result" in line:
+        result = line["result"]
+        is_named = isinstance(result, dict) and isinstance(result.get("ending"), str)
+        return is_named and has_numbers(result, _COUNTS)
+    if line.get("role") != "assistant":
+        return True
+    usage = line.get("usage")
+    return (
+        isinstance(line.get("message"), dict)
+        and isinstance(usage, dict)
+        and has_numbers(usage, ("prompt_tokens", "completion_tokens"))
+        and has_numbers(line, ("seconds",))
+    )
+
+
+def has_numbers(found: Mapping[Any, Any], names: Iterable[Any]) -> bool:
+    """Whether there is a number for each of these names."""
+    return all(isinstance(found.get(name), int | float) for name in names)
 
 
 def _write_down(reply: Reply) -> Message:

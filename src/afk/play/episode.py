@@ -5,6 +5,7 @@ allowed; so every episode ends.
 """
 
 import re
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -121,6 +122,8 @@ class Episode:
         except ValueError as error:
             return self.reject(str(error))
         good = int(self.stats.good)
+        for other in () if told is None else told.others:
+            self._hear(self._read_question(other))
         response = self._step(action)
         if told is not None and told.text is not None:
             before, _, after = self.observation.rpartition(response)
@@ -165,6 +168,11 @@ class Episode:
         if self._text.is_query(self._env, action):
             raise ValueError("that is a question: ask it" if self._may_ask else _NO_QUESTIONS)
         return action
+
+    def _hear(self, query: np.ndarray) -> None:
+        """Count what a query would reveal as asked, without a step."""
+        after, _ = _step(self._program, self._state, query)
+        self._state = replace(self._state, asked=self._state.asked | after.asked)
 
     def _step(self, action: np.ndarray) -> str:
         """Take a step; returns the answer, which is empty if nothing was asked."""

@@ -14,23 +14,24 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from afk.checks import check_counts
-from afk.envs.asking import ORACLE
+from afk.envs.asking import AS_IT_ASKS, ORACLE
 from afk.envs.level_pool import draw_pool
 from afk.envs.registry import make, task_named
 from afk.files import read_object, write_json
 from afk.knowledge.catalogue import find_source
-from afk.knowledge.source import KnowledgeSource
 from afk.play.budget import Budget, BudgetSpentError
 from afk.play.client import Endpoint, Reply
 from afk.play.conversation import Conversation, Transcript
-from afk.play.episode import Episode
-from afk.play.informant import Informant
+from afk.play.player import begin_episode
 from afk.play.rules import check_mode
 from afk.training.evaluate import Episodes, check_episodes, fresh_keys, summarise
+from afk.training.lock import lock
 
-SETTINGS, RESULT = "model.json", "result.json"
+SETTINGS, RESULT, SPENT = "model.json", "result.json", "spent.json"
 MODELS = Path("runs/models")  # where results are kept, and where `afk leaderboard` looks for them
 MOST_AT_ONCE = 64
+_READING = {"natural_questions": True}
+_EARLIER = {"source": ORACLE, "natural_questions": False}  # what earlier runs do not name
 _FIELDS = ("success", "steps", "reward", "queries", "good", "wanted")
 
 
@@ -49,7 +50,7 @@ class Settings:
         history: see `Conversation`.
         max_tokens: of a reply.
         temperature: see `Endpoint`.
-        source: who answers questions, see `find_asked`.
+        source: who answers questions, see `check_asked`.
     """
 
     model: str
@@ -65,9 +66,12 @@ class Settings:
     source: str = ORACLE
 
     def __post_init__(self) -> None:
+        if not self.model.strip():
+            raise ValueError("openai: comes before the name of a model, as in openai:gpt-4o-mini")
         check_episodes(self.episodes)
         check_mode(self.mode)
-        if find_asked(self.source) is not None and self.mode != "asking":
+        check_asked(self.source)
+        if self.source != ORACLE and self.mode != AS_IT_ASKS:
             raise ValueError(f"nobody is asked in mode {self.mode}: leave out --source")
         check_counts(self, "history", least=0)
         check_counts(self, "max_tokens")
@@ -97,34 +101,40 @@ def evaluate_model(
 ) -> dict[str, Any]:
     """Play fresh levels, or go on with them; returns the measures, and leaves them with the transcripts.
 
-    A ValueError if it stopped before the end, with how far it got; the same call goes on.
+    A ValueError if it stopped before the end, with how far it got; the same call goes on. So is there if
+    another process plays in that folder.
     """
     if not 1 <= at_once <= MOST_AT_ONCE:
         raise ValueError(f"from 1 to {MOST_AT_ONCE} levels are played at once, not {at_once}")
-    check_settings(settings, folder)
+    with lock(folder):
+        check_settings(settings, folder)
+        return _evaluate(settings, endpoint, folder, at_once, budget, console or Console(quiet=True))
+
+
+def _evaluate(
+    settings: Settings, endpoint: Endpoint, folder: Path, at_once: int, budget: int | None, console: Console
+) -> dict[str, Any]:
+    """See `evaluate_model`; the folder is ours."""
     env = make(task_named(settings.task))
     states = jax.device_get(draw_pool(env, fresh_keys(settings.seed)[0], settings.episodes).states)
-    spent = Budget(budget)
+    # The budget is that of the whole evaluation; earlier versions have counted in transcripts only.
+    said = [line for path in folder.glob("level-*.jsonl") for line in Transcript(path).said]
+    spent = Budget(budget, folder / SPENT, spent=sum(sum(line["usage"].values()) for line in said))
 
     def play(level: int) -> dict[str, Any]:
         transcript = Transcript(folder / f"level-{level:05}.jsonl")
         if transcript.result is not None:
             return transcript.result
         state = jax.tree.map(lambda leaf: leaf[level], states)
-        asked = find_asked(settings.source)
-        informant = asked and Informant(asked, env, state, seed=settings.seed + level)
-        episode = Episode(env, state, mode=settings.mode, macros=settings.macros, informant=informant)
+        options = {"source": settings.source, "mode": settings.mode, "macros": settings.macros}
+        episode = begin_episode(env, state, seed=settings.seed + level, **options)
         conversation = Conversation(episode, settings.mode, settings.tools, settings.history)
         return conversation.play(complete, transcript)
 
     def complete(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> Reply:
         return spent.complete(endpoint, messages, tools)
 
-    # What earlier calls spent counts: the budget is that of the whole evaluation.
-    for path in folder.glob("level-*.jsonl"):
-        for line in Transcript(path).said:
-            spent.spent += sum(line["usage"].values())
-    results, problem = _play_all(play, settings, at_once, spent, console or Console(quiet=True))
+    results, problem = _play_all(play, settings, at_once, spent, console)
     if len(results) < settings.episodes:
         raise ValueError(
             f"{len(results)} of {settings.episodes} levels are done, {spent.spent:,} tokens spent: {problem}"
@@ -135,30 +145,26 @@ def evaluate_model(
     return summary
 
 
-def find_asked(name: str) -> KnowledgeSource | None:
-    """The source of a name; None for the environment's own oracle.
+def check_asked(name: str) -> None:
+    """A ValueError if there is no source of a name, or if it may answer otherwise the next time.
 
-    A ValueError if there is none, or if it may answer otherwise the next time: what a model did is played
-    again where a run goes on.
+    What a model did is played again where a run goes on.
     """
-    if name == ORACLE:
-        return None
-    if name == "human" or name.startswith("openai:"):
+    if not find_source(name).is_deterministic:
         raise ValueError(
             f"a model cannot be evaluated with the source {name}, which answers differently each time; with "
-            "sql, documents or one of your own it can (afk.play.Player takes any)"
+            "sql, documents or one of your own that does not it can (afk.play.Player takes any)"
         )
-    return find_source(name)
 
 
 def check_settings(settings: Settings, folder: Path) -> None:
     """Write the settings to a folder; a ValueError if it holds transcripts of others."""
-    ours = {name: value for name, value in asdict(settings).items() if name != "episodes"}
+    ours = {name: value for name, value in asdict(settings).items() if name != "episodes"} | _READING
     path = folder / SETTINGS
     if not path.exists():
         write_json(path, ours)
         return
-    theirs = {"source": ORACLE} | read_object(path)  # which earlier runs do not name
+    theirs = _EARLIER | read_object(path)
     for name, value in ours.items():
         if theirs.get(name) != value:
             raise ValueError(

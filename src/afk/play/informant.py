@@ -18,11 +18,13 @@ class Told(NamedTuple):
 
     Attributes:
         query: what the environment is asked, ``where none kitchen``: it reveals what the answer did.
+        others: further queries, which reveal what else the answer did.
         text: what is said instead of the environment's own answer, in one line; None if it is that.
         in_vain: whether nothing was told.
     """
 
     query: str
+    others: tuple[str, ...]
     text: str | None
     in_vain: bool
 
@@ -66,8 +68,13 @@ class Informant:
             return None
         query = _query_of(answer, asked, facts)
         said = " ".join(answer.text.split())[:_LONGEST]
+        fact = _fact(query, facts)
+        others = [_words_of(each) for each in _revealed(answer, facts) if each != fact]
         return Told(
-            " ".join(query), None if said == _own_answer(query, facts) else said, answer.kind != "told"
+            " ".join(query),
+            tuple(map(" ".join, others)),
+            None if said == (facts.unknown(query) if fact is None else fact.answer) else said,
+            answer.kind != "told",
         )
 
     def _open(self, facts: Facts) -> None:
@@ -81,12 +88,11 @@ def _query_of(answer: Answer, asked: Words | None, facts: Facts) -> Words:
 
     That is what was asked, unless the source told something else, or did not tell what the oracle would.
     """
-    true, revealed = _fact(asked, facts), [fact for fact in facts.rows if fact.row in answer.facts]
+    true, revealed = _fact(asked, facts), _revealed(answer, facts)
     if asked is not None and (true is None or true in revealed):
         return asked
     if revealed:
-        function, adjective, noun = revealed[0].words
-        return function, NONE if adjective == ANYTHING else adjective, noun
+        return _words_of(revealed[0])
     every = product(facts.functions, facts.adjectives, facts.nouns)
     return next(words for words in every if _fact(words, facts) is None)
 
@@ -96,7 +102,12 @@ def _fact(words: Words | None, facts: Facts) -> Fact | None:
     return next((fact for fact in facts.rows if words is not None and fact.answers(words)), None)
 
 
-def _own_answer(query: Words, facts: Facts) -> str:
-    """What the world's oracle says."""
-    fact = _fact(query, facts)
-    return facts.unknown(query) if fact is None else fact.answer
+def _revealed(answer: Answer, facts: Facts) -> list[Fact]:
+    """The facts that an answer reveals."""
+    return [fact for fact in facts.rows if fact.row in answer.facts]
+
+
+def _words_of(fact: Fact) -> Words:
+    """A query that a fact answers."""
+    function, adjective, noun = fact.words
+    return function, NONE if adjective == ANYTHING else adjective, noun

@@ -23,7 +23,7 @@ from afk.envs.level_pool import draw_pool
 from afk.envs.registry import make, task_named
 from afk.play.conversation import GIVES_UP
 from afk.play.episode import Episode
-from afk.play.player import Player
+from afk.play.player import Player, begin_episode
 from afk.play.tools import describe_form, describe_tool, tool_names
 from afk.training.evaluate import check_episodes, fresh_keys
 
@@ -62,7 +62,8 @@ def play(name: str, episodes: int, seed: int, mode: str, macros: bool) -> Solver
         del generate
         level = state.metadata["level"]
         first = jax.tree.map(lambda leaf: leaf[level], _draw(name, episodes, seed))
-        episode, in_vain = Episode(make(name), first, mode=mode, macros=macros), 0
+        episode = begin_episode(make(name), first, seed=seed + level, mode=mode, macros=macros)
+        in_vain = 0
         state.tools = [_bind(episode, tool) for tool in tool_names(mode)]
         state.messages = [
             ChatMessageSystem(content=f"{episode.rules}\n{describe_form(mode, tools=True)}"),

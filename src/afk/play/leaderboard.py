@@ -9,6 +9,7 @@ import numpy as np
 
 from afk.envs.asking import ALL_TOLD, AS_IT_ASKS, MODES, NO_QUESTIONS, ORACLE, Asking
 from afk.files import read_object
+from afk.play.conversation import has_numbers
 from afk.play.evaluation import RESULT
 from afk.report.archive import read_archive
 from afk.report.columns import published_row
@@ -16,6 +17,21 @@ from afk.training.evaluate import summarise
 from afk.training.pretrained import PRETRAINED, play_fresh, pretrained_tasks
 
 _RESAMPLES = 2_000  # of levels, for the interval of a share
+_KINDS = {"agent": str, "task": str, "seed": int, "mode": str, "macros": bool, "tools": bool}
+_NUMBERS = (
+    *(
+        "episodes",
+        "history",
+        "max_tokens",
+        "success",
+        "episode_length",
+        "queries",
+        "precision",
+        "recall",
+        "f1",
+    ),
+    *("prompt_tokens", "completion_tokens", "invalid", "seconds"),
+)
 _PAPERS_SEEDS, _STUDENT = 5, 2.776  # and Student's t with 4 degrees of freedom, two-sided 95%
 
 
@@ -50,18 +66,18 @@ class Gap:
 
 
 def make_leaderboard(
-    task: str, models: Path, records: Path, *, episodes: int, seed: int
+    task: str, models: Path | None, records: Path, *, episodes: int, seed: int
 ) -> tuple[list[Entry], list[Gap]]:
     """Play a task with our agents, read what models did on the same levels, and the paper's number.
 
     Args:
         task: the task's name.
-        models: a folder, anywhere under which results of models are.
+        models: a folder, anywhere under which results of models are; without one there are none.
         records: a folder of records, for the paper's numbers; where it is missing they are left out.
         episodes: how many levels our agents play.
         seed: what the levels are drawn with; results with another are left out.
     """
-    results = list(_results(models))
+    results = [] if models is None else list(_results(models))
     results = [result for result in results if (result["task"], result["seed"]) == (task, seed)]
 
     def play(name: str, mode: str = AS_IT_ASKS) -> tuple[dict[str, Any], list[bool]]:
@@ -102,15 +118,40 @@ def _published(task: str, records: Path) -> list[Entry]:
 
 def _results(folder: Path) -> Iterator[dict[str, Any]]:
     """What models did, wherever under a folder."""
+    if not folder.is_dir():
+        raise ValueError(f"{folder} is no folder with results of models")
     for path in sorted(folder.rglob(RESULT)):
         result = read_object(path)
-        if not {"agent", "task", "seed", "mode", "macros", "tools", "success", "won"} <= result.keys():
+        if not _is_result(result):
             raise ValueError(f"{path} is not the result of a model")
         yield result
 
 
+def _is_result(found: dict[str, Any]) -> bool:
+    """Whether an object has all that is read of the result of a model."""
+    won, interval = found.get("won"), found.get("success_interval")
+    return (
+        all(isinstance(found.get(name), kind) for name, kind in _KINDS.items())
+        and found["mode"] in MODES
+        and has_numbers(found, _NUMBERS)
+        and isinstance(found.get("temperature"), int | float | None)
+        and isinstance(won, list)
+        and len(won) > 0
+        and all(isinstance(each, bool) for each in won)
+        and isinstance(interval, list)
+        and len(interval) == 2
+        and has_numbers(dict(enumerate(interval)), (0, 1))
+    )
+
+
 def _form(result: dict[str, Any]) -> str:
     return f"{'macros' if result['macros'] else 'steps'}, {'tools' if result['tools'] else 'text'}"
+
+
+def _player(result: dict[str, Any]) -> tuple[Any, ...]:
+    """A model, and all that it plays with in whatever mode."""
+    replies = [result.get(name) for name in ("history", "max_tokens", "temperature")]
+    return result["agent"], _form(result), *replies
 
 
 def _whom(result: dict[str, Any]) -> str:
@@ -124,13 +165,13 @@ def find_gaps(results: Sequence[dict[str, Any]]) -> list[Gap]:
 
     Whoever is asked, the ends of the gap are the same: there nobody is.
     """
-    ends: dict[tuple[str, str], dict[str, list[bool]]] = {}
+    ends: dict[tuple[Any, ...], dict[str, list[bool]]] = {}
     for result in results:
         if result["mode"] != AS_IT_ASKS:
-            ends.setdefault((result["agent"], _form(result)), {})[result["mode"]] = result["won"]
+            ends.setdefault(_player(result), {})[result["mode"]] = result["won"]
     gaps = []
     for result in results:
-        won = ends.get((result["agent"], _form(result)), {})
+        won = ends.get(_player(result), {})
         if result["mode"] == AS_IT_ASKS and len(won) == 2:
             who = f"{result['agent']} ({_form(result)}{_whom(result)})"
             gaps += _gap(who, won[NO_QUESTIONS], result["won"], won[ALL_TOLD])

@@ -39,7 +39,7 @@ class Games:
         Args:
             task: what to play, such as qbabyai/danger, or letters such as CS.
             seed: what levels are drawn with.
-            level: which of them it is, from 0 on.
+            level: which of them it is, from 0 to 999.
             mode: no-questions, asking, or all-told.
             macros: whether actions of Q-BabyAI are macros such as `explore`.
         """

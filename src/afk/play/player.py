@@ -6,10 +6,12 @@ import jax
 
 from afk.envs.core import Environment
 from afk.envs.registry import make
-from afk.knowledge.catalogue import find_source
+from afk.knowledge.catalogue import ORACLE, find_source
 from afk.play.episode import Episode
 from afk.play.informant import Informant
 from afk.training.evaluate import draw_level
+
+LEVELS = 1_000  # of each seed: those before a level are drawn with it
 
 
 class Player:
@@ -40,10 +42,10 @@ class Player:
             mode: no-questions, asking, or all-told: all that is worth asking is told at the start.
             macros: whether actions of Q-BabyAI are macros such as `go to the grey ball`.
         """
-        teller, env = find_source(source), make(task)
+        env = make(task)
         state = first_state(env, seed=seed, level=level)
-        informant = Informant(teller, env, state, seed=seed + level)
-        self._episode = Episode(env, state, mode=mode, macros=macros, informant=informant)
+        options = {"source": source, "mode": mode, "macros": macros}
+        self._episode = begin_episode(env, state, seed=seed + level, **options)
         return f"{self._episode.rules}\n\n{self._episode.observation}"
 
     def act(self, action: str) -> str:
@@ -72,8 +74,31 @@ class Player:
         return self._episode
 
 
+def begin_episode(
+    env: Environment[Any],
+    state: Any,
+    *,
+    source: str = ORACLE,
+    seed: int,
+    mode: str = "asking",
+    macros: bool = False,
+) -> Episode:
+    """An episode whose player may ask a source by name, in natural words as well.
+
+    Args:
+        env: see `Episode`.
+        state: see `Episode`.
+        source: who answers.
+        seed: what the source draws from.
+        mode: see `Episode`.
+        macros: see `Episode`.
+    """
+    informant = Informant(find_source(source), env, state, seed=seed)
+    return Episode(env, state, mode=mode, macros=macros, informant=informant)
+
+
 def first_state(env: Environment[Any], *, seed: int, level: int) -> Any:
     """The first state of one of the fresh levels of a seed, the same that `afk eval` plays."""
-    if level < 0:
-        raise ValueError(f"levels are numbered from 0 on, not {level}")
+    if not 0 <= level < LEVELS:
+        raise ValueError(f"the level is a number from 0 to {LEVELS - 1}, not {level}")
     return jax.tree.map(lambda leaf: leaf[0], draw_level(env, seed=seed, level=level).states)

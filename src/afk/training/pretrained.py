@@ -16,6 +16,7 @@ from afk.agents.base import Agent
 from afk.envs.asking import ALL_TOLD, AS_IT_ASKS, PAPERS_ORACLE, Asking
 from afk.envs.core import Environment
 from afk.envs.registry import find_task, make, task_named, world_of
+from afk.knowledge.catalogue import find_source
 from afk.learning.rollout import Play
 from afk.training import checkpoint
 from afk.training.build import agent_shape, env_of, play_in, play_of
@@ -132,7 +133,7 @@ def play_fresh(
         episodes: how many levels.
         seed: what they are drawn with.
         any_task: whether it may have been trained on other tasks.
-        asking: whom it asks, and on what terms; `POLICIES`, which do not go by answers, in mode asking only.
+        asking: whom it asks, and on what terms; of `POLICIES` see `check_plays_by_plan`.
 
     Returns:
         Who plays what, for a summary, and the episodes as they end.
@@ -141,8 +142,7 @@ def play_fresh(
     labels: dict[str, Any] = {"agent": agent if isinstance(agent, str) else agent.config.agent}
     labels |= {"task": task, "seed": seed} | ({} if asking.mode == AS_IT_ASKS else {"mode": asking.mode})
     if isinstance(agent, str) and agent in POLICIES:
-        if asking.mode != AS_IT_ASKS:
-            raise ValueError(f"{agent} does not go by answers: mode {asking.mode} is for agents that do")
+        check_plays_by_plan(agent, asking)
         return labels, play(asking.put_into(make(task)), POLICIES[agent], episodes=episodes, seed=seed)
     found = find_agent(agent, (task,), any_task=any_task) if isinstance(agent, str) else agent
     if not any_task:
@@ -152,6 +152,14 @@ def play_fresh(
     env = asking.put_into(env_of(found.config, task))
     there = play_on(found, env, name=str(labels["agent"]), mode=asking.mode)
     return labels, play_agent(there, found.network, episodes=episodes, seed=seed)
+
+
+def check_plays_by_plan(name: str, asking: Asking) -> None:
+    """A ValueError if what is asked for is of agents that go by answers, which `POLICIES` do not."""
+    if asking.mode != AS_IT_ASKS:
+        raise ValueError(f"{name} does not go by answers: mode {asking.mode} is for agents that do")
+    if not find_source(asking.source).is_deterministic:
+        raise ValueError(f"{name} does not go by answers: source {asking.source} is for agents that do")
 
 
 def load_agent(path: Path) -> TrainedAgent:
