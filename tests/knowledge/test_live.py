@@ -57,6 +57,26 @@ class _IllSession(Session):
         return self._oracle.ask(questions)
 
 
+@dataclass(frozen=True)
+class _Odd(KnowledgeSource):
+    """It answers whatever it was told to."""
+
+    name: str = "odd"
+    is_deterministic: bool = False
+    answer: Any = None
+
+    def open(self, facts: Facts, seed: int) -> Session:
+        return _OddSession(self.answer)
+
+
+class _OddSession(Session):
+    def __init__(self, answer: Any) -> None:
+        self._answer = answer
+
+    def ask(self, questions: Sequence[str]) -> list[Answer]:
+        return [self._answer] * len(questions)
+
+
 class _MoodySession(Session):
     def __init__(self, source: Moody, oracle: Session) -> None:
         self._source, self._oracle = source, oracle
@@ -155,3 +175,21 @@ def test_a_source_that_is_down_is_given_up_and_one_that_comes_back_is_not(
         "note: ill refuses: not now",
         "note: ill is asked no more: all that follows is refused",
     ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        (Answer("blue ball", "known", (0,)), "one of told, unknown, refused, not 'blue ball' and 'known'"),
+        (Answer(None, "told"), "an answer is a text"),  # pyright: ignore[reportArgumentType]
+        (Answer("blue ball", "told", (2**40,)), "a tuple of their rows"),
+        ("blue ball", "no attribute"),
+    ],
+)
+def test_an_answer_that_is_none_is_a_refusal(
+    answer: Any, problem: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    said = play(make("qbabyai/object-in-box").told_by(_Odd(answer=answer)), "what mary toy")
+    assert [text for text, _ in said] == ["i dont"] and not said[0][1].good
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith("note: odd refuses: ") and problem in line

@@ -6,6 +6,7 @@ since that would end the program on the device: a question that cannot be put is
 why. A source of which three in a row cannot be put is given up.
 """
 
+import contextlib
 import sys
 import zlib
 from collections import OrderedDict
@@ -17,9 +18,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from afk.knowledge.facts import UNUSED, FactTable, host_facts
-from afk.knowledge.reply import Reply
-from afk.knowledge.source import KINDS, REFUSED, UNKNOWN, Answer, Facts, KnowledgeSource, Session
+from afk.knowledge.facts import FactTable, host_facts
+from afk.knowledge.reply import NOTHING, Reply
+from afk.knowledge.source import (
+    KINDS,
+    REFUSED,
+    UNKNOWN,
+    Answer,
+    Facts,
+    KnowledgeSource,
+    Session,
+    check_answer,
+)
 from afk.knowledge.tabulate import answering, encode
 from afk.language import Vocabulary
 
@@ -33,6 +43,14 @@ class _When(NamedTuple):
     is_first: bool
     episode: bytes
     moment: bytes
+
+
+class _Heard(NamedTuple):
+    """What an agent gets of an answer: its tokens, its kind on the device, and the rows that it reveals."""
+
+    tokens: np.ndarray
+    kind: int
+    facts: tuple[int, ...] = ()
 
 
 @dataclass
@@ -102,46 +120,37 @@ class Live:
         keys, answers, query, is_query, number, wanted, episode, moment = jax.tree.map(np.asarray, batch)
         axes = is_query.shape
         tokens = np.zeros((*axes, answers.shape[-1]), np.uint8)
-        kinds, facts = np.full(axes, UNKNOWN, np.int8), np.full(axes, -1, np.int32)
+        kinds, facts = np.full(axes, UNKNOWN, np.int8), np.full(axes, NOTHING, np.int32)
         reveals = np.zeros((*axes, wanted.shape[-2]), bool)
         for at in map(tuple, np.argwhere(is_query)):
-            known = host_facts(
-                FactTable(keys[at], answers[at], np.zeros(0)),  # pyright: ignore[reportArgumentType]
-                self._vocabulary,
-                unknown=self._unknown,
-                refusal=self._refusal,
-            )
+            table = FactTable(keys[at], answers[at], np.zeros(0))  # pyright: ignore[reportArgumentType]
             when = _When(
                 is_first=number[at] == 0,
                 episode=str(at).encode() + _bytes_of(episode, at),
                 moment=_bytes_of([*moment, keys, answers], at),
             )
-            answer = self._put(known, query[at], when)
-            said = encode(answer, known, self._vocabulary, answers.shape[-1])
-            tokens[at] = self._vocabulary.encode(self._unknown, answers.shape[-1]) if said is None else said
-            kinds[at] = KINDS.index(answer.kind)
-            facts[at] = answer.facts[0] if answer.facts else -1
-            told = set(answer.facts)
+            heard = self._put(table, query[at], when)
+            tokens[at], kinds[at] = heard.tokens, heard.kind
+            facts[at] = heard.facts[0] if heard.facts else NOTHING
             reveals[at] = [
-                (key != UNUSED).all() and not told.isdisjoint(np.flatnonzero(answering(keys[at], key)))
+                not set(heard.facts).isdisjoint(np.flatnonzero(answering(keys[at], key)))
                 for key in wanted[at]
             ]
         return tokens, kinds, facts, reveals
 
-    def _put(self, known: Facts, query: np.ndarray, when: _When) -> Answer:
+    def _put(self, table: FactTable, query: np.ndarray, when: _When) -> _Heard:
         """One question to the session of an episode; refused if it cannot be put."""
-        classes = known.functions, known.adjectives, known.nouns
-        question = " ".join(words[index] for words, index in zip(classes, query, strict=True))
-        refusal = Answer(self._refusal, KINDS[REFUSED])
+        length = table.answers.shape[-1]
+        refusal = _Heard(self._vocabulary.encode(self._refusal, length), REFUSED)
         if self._in_a_row >= _GIVEN_UP_AFTER:
             return refusal
         try:
-            opened, asked = self._session(known, when), (when.moment, question)
-            if opened.answer is None or opened.last != asked:
-                opened.session.follow(known)
-                opened.last, opened.answer = asked, opened.session.ask([question])[0]
+            known = host_facts(table, self._vocabulary, unknown=self._unknown, refusal=self._refusal)
+            answer = self._answer(known, query, when)
+            said = encode(answer, known, self._vocabulary, length)
+            said = self._vocabulary.encode(self._unknown, length) if said is None else said
             self._in_a_row = 0
-            return opened.answer
+            return _Heard(said, KINDS.index(answer.kind), answer.facts)
         except Exception as error:  # whatever a source of somebody else's raises
             if not self._has_failed:
                 self._say(f"refuses: {error}")
@@ -150,6 +159,16 @@ class Live:
             if self._in_a_row == _GIVEN_UP_AFTER:
                 self._say("is asked no more: all that follows is refused")
             return refusal
+
+    def _answer(self, known: Facts, query: np.ndarray, when: _When) -> Answer:
+        """What the source answers, of which nothing is taken on trust."""
+        classes = known.functions, known.adjectives, known.nouns
+        question = " ".join(words[index] for words, index in zip(classes, query, strict=True))
+        opened, asked = self._session(known, when), (when.moment, question)
+        if opened.answer is None or opened.last != asked:
+            opened.session.follow(known)
+            opened.last, opened.answer = asked, check_answer(opened.session.ask([question])[0])
+        return opened.answer
 
     def _session(self, known: Facts, when: _When) -> _Open:
         """The session of an episode; a new one with its first question, though levels may look alike."""
@@ -165,8 +184,9 @@ class Live:
         return opened
 
     def _say(self, what: str) -> None:
-        """A line about the source to who sits before the program."""
-        print(f"note: {self._source.name} {what}", file=sys.stderr, flush=True)
+        """A line about the source to who sits before the program, if anybody does."""
+        with contextlib.suppress(OSError, ValueError):
+            print("note:", *f"{self._source.name} {what}".split(), file=sys.stderr, flush=True)
 
 
 def _bytes_of(arrays: Iterable[np.ndarray], at: tuple[int, ...]) -> bytes:
