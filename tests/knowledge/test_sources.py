@@ -173,6 +173,16 @@ def test_the_key_is_for_the_endpoint_alone(endpoint: Any, monkeypatch: pytest.Mo
         LanguageModel().open(FACTS, 0)
 
 
+@pytest.mark.parametrize("key", ["x", "1", "null", "mary", "choices", '"message"', "content\\"])
+def test_a_key_that_is_a_word_changes_no_reply(
+    endpoint: Any, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    endpoint.answers = [completion("blue ball in mary suitcase")]
+    (answer,) = LanguageModel(retries=0).open(FACTS, 0).ask(["where blue ball"])
+    assert answer.text == "blue ball in mary suitcase" and answer.facts == (1,)
+
+
 def test_an_endpoint_that_is_down_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     with pytest.raises(ValueError, match="cannot be reached"):

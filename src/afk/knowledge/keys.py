@@ -4,6 +4,7 @@ import os
 from urllib.parse import urlsplit
 
 KEY_NAME = "OPENAI_API_KEY"
+_SHORTEST = 8  # letters of a key that is hidden: shorter ones, such as x and null, are no secrets but words
 _AT_HOME = ("127.0.0.1", "::1", "localhost")
 
 
@@ -29,6 +30,6 @@ def key_header() -> dict[str, str]:
 
 
 def without_key(said: str) -> str:
-    """What an endpoint said, whose answers may hold what it was sent."""
+    """A text of an endpoint, which may hold what it was sent; JSON is read first, or it would be spoilt."""
     key = read_key()
-    return said.replace(key, "***") if key else said
+    return said.replace(key, "***") if len(key) >= _SHORTEST else said

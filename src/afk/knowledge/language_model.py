@@ -87,7 +87,7 @@ class _ModelSession(SessionByQuestion):
                 {"role": "user", "content": question},
             ],
         }
-        said = _text_of(self._post(content)).strip()
+        said = without_key(_text_of(self._post(content))).strip()
         heard = " ".join(said.lower().rstrip(".").split())
         rows = tuple(fact.row for fact in self._facts.rows if fact.answer.lower().rstrip(".") in heard)
         return Answer(said, "told" if rows else "unknown", rows)
@@ -104,7 +104,7 @@ class _ModelSession(SessionByQuestion):
                 time.sleep(self._model.wait * 2 ** (attempt - 1))
             try:
                 with _OPENER.open(request, timeout=self._model.timeout) as reply:
-                    return json.loads(without_key(reply.read(1_000_000).decode(errors="replace")))
+                    return json.loads(reply.read(1_000_000).decode(errors="replace"))
             except urllib.error.HTTPError as error:
                 problem = f"answers {error.code} {without_key(str(error.reason))}"
                 if error.code not in _AGAIN:
