@@ -173,6 +173,14 @@ def test_the_key_is_for_the_endpoint_alone(endpoint: Any, monkeypatch: pytest.Mo
         LanguageModel().open(FACTS, 0)
 
 
+def test_the_key_is_not_for_proxies(endpoint: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    endpoint.answers = [completion("red key to the door")]
+    assert LanguageModel(retries=0).open(FACTS, 0).ask(["what key"])[0].facts == (3,)
+
+
 @pytest.mark.parametrize("key", ["x", "1", "null", "mary", "choices", '"message"', "content\\"])
 def test_a_key_that_is_a_word_changes_no_reply(
     endpoint: Any, key: str, monkeypatch: pytest.MonkeyPatch

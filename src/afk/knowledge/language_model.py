@@ -31,7 +31,10 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         """No request."""
 
 
-_OPENER = urllib.request.build_opener(_NoRedirects)
+def _make_opener(address: str) -> urllib.request.OpenerDirector:
+    """What opens an address; one without encryption is this machine, and no proxy hears the key."""
+    unproxied = [urllib.request.ProxyHandler({})] if urlsplit(address).scheme == "http" else []
+    return urllib.request.build_opener(_NoRedirects, *unproxied)
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,7 @@ class _ModelSession(SessionByQuestion):
             if attempt:
                 time.sleep(self._model.wait * 2 ** (attempt - 1))
             try:
-                with _OPENER.open(request, timeout=self._model.timeout) as reply:
+                with _make_opener(self._address).open(request, timeout=self._model.timeout) as reply:
                     return json.loads(reply.read(1_000_000).decode(errors="replace"))
             except urllib.error.HTTPError as error:
                 problem = f"answers {error.code} {without_key(str(error.reason))}"
