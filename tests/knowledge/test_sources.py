@@ -70,13 +70,19 @@ def test_an_sql_question_reads_and_nothing_else() -> None:
     (told,) = session.ask(["SELECT answer FROM facts WHERE noun = 'key' ORDER BY row"])
     assert told.facts == (3, 4) and told.text == "red key to the door\nred key in room1"
     endless = f"select count(*) from {', '.join(f'facts f{number}' for number in range(14))}"
+    blobs = "replace(hex(zeroblob(25000)), '0', 'a'), replace(hex(zeroblob(12000)), '0', 'a')"
+    tables = ", ".join(f"facts f{number}" for number in range(8))
+    slow = f"select sum(instr('{'a' * 900}', '{'a' * 450}' || f1.row || f2.row)) from {tables}"
     for bad, problem in (
         ("select * from sqlite_master", "prohibited"),
         ("select 1; drop table facts", "one statement"),
         ("with x as (select 1) insert into facts select 1, 1, 1, 1, 1", "not authorized"),
         ("select load_extension('x')", "not authorized"),
         (endless, "too long"),
-        ("select zeroblob(1000000000)", "too big"),
+        (f"select sum(instr({blobs} || f.row)) from facts f, facts g, facts h", "not authorized"),
+        (slow, "too long"),
+        ("select zeroblob(1000000000)", "not authorized"),
+        ("select " + " || ".join(["group_concat(answer)"] * 30) + " from facts", "too big"),
         ("select", "incomplete"),
     ):
         (answer,) = session.ask([bad])

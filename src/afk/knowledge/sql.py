@@ -6,6 +6,7 @@ A question in words is looked up; one that begins with ``select`` is carried out
 """
 
 import sqlite3
+import time
 from dataclasses import dataclass
 
 from afk.knowledge.questions import read_question
@@ -23,8 +24,21 @@ _LOOK_UP = """
     WHERE function = ? AND adjective IN (?, '*') AND noun = ? ORDER BY row LIMIT 1
 """
 _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
-_MOST_STEPS = 200_000  # instructions of SQLite's machine that a question may take: a few milliseconds
-_MOST_ROWS, _LONGEST = 20, 1_000  # of an answer, and bytes of a value
+# What a function does takes one instruction, however long that is: so only some are there, values are short,
+# and the clock is looked at often.
+_COUNTING = ("abs", "avg", "count", "max", "min", "round", "sum", "total")
+_WRITING = ("group_concat", "length", "lower", "ltrim", "replace", "rtrim", "string_agg", "trim", "upper")
+_FINDING = ("coalesce", "glob", "ifnull", "iif", "instr", "like", "nullif", "substr", "substring")
+_FUNCTIONS = {*_COUNTING, *_WRITING, *_FINDING}
+_MOST_STEPS, _MOST_SECONDS = 200_000, 1.0  # of a question; steps are instructions of SQLite's machine
+_EACH = 100  # steps until the clock is looked at again
+_MOST_ROWS, _LONGEST = 20, 1_000  # of an answer, and letters of a value
+_LIMITS = {
+    sqlite3.SQLITE_LIMIT_LENGTH: 2 * _LONGEST,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 2 * _LONGEST,
+    sqlite3.SQLITE_LIMIT_COLUMN: 20,
+    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 100,
+}
 
 
 @dataclass(frozen=True)
@@ -48,10 +62,11 @@ class _SqlSession(SessionByQuestion):
         self._base.executemany("INSERT INTO facts VALUES (?, ?, ?, ?, ?)", rows)
         self._base.commit()
         self._base.execute("PRAGMA query_only = ON")
-        self._base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 100 * _LONGEST)
+        for limit, most in _LIMITS.items():
+            self._base.setlimit(limit, most)
         self._base.set_authorizer(_may_only_read)
-        self._left = 0
-        self._base.set_progress_handler(self._spend, 1_000)
+        self._left, self._until = 0, 0.0
+        self._base.set_progress_handler(self._spend, _EACH)
 
     def close(self) -> None:
         """Forget the database."""
@@ -59,7 +74,7 @@ class _SqlSession(SessionByQuestion):
 
     def answer(self, question: str) -> Answer:
         """See `SessionByQuestion`; what cannot be carried out is said in a line, and the episode goes on."""
-        self._left = _MOST_STEPS
+        self._left, self._until = _MOST_STEPS, time.monotonic() + _MOST_SECONDS
         try:
             if question.strip().lower().startswith(("select", "with")):
                 return self._run(question)
@@ -85,13 +100,13 @@ class _SqlSession(SessionByQuestion):
 
     def _spend(self) -> int:
         """Count down what a question may take; anything but 0 ends it."""
-        self._left -= 1_000
-        return int(self._left <= 0)
+        self._left -= _EACH
+        return int(self._left <= 0 or time.monotonic() > self._until)
 
 
 def _may_only_read(action: int, *about: str | None) -> int:
     """What SQLite may do: read the table of facts, with functions that touch nothing else."""
-    if action == sqlite3.SQLITE_FUNCTION and about[1] in ("load_extension", "readfile", "writefile"):
+    if action == sqlite3.SQLITE_FUNCTION and about[1] not in _FUNCTIONS:
         return sqlite3.SQLITE_DENY
     if action == sqlite3.SQLITE_READ and about[0] not in ("facts", "", None):
         return sqlite3.SQLITE_DENY
