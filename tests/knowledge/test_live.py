@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import afk
@@ -175,6 +176,16 @@ def test_a_source_that_is_down_is_given_up_and_one_that_comes_back_is_not(
         "note: ill refuses: not now",
         "note: ill is asked no more: all that follows is refused",
     ]
+
+
+@pytest.mark.parametrize("is_deterministic", [True, False], ids=["tabulated", "live"])
+def test_of_many_facts_those_count_that_are_heard(is_deterministic: bool) -> None:
+    everything = Answer(" and ".join(["blue ball"] * 20), "told", tuple(range(9)))
+    env = make("qbabyai/object-in-box").told_by(_Odd(is_deterministic=is_deterministic, answer=everything))
+    states = jax.device_get(env.draw_many(jax.random.key(0), 4))
+    asked = jax.vmap(lambda state: env.step(state, jnp.asarray(read_action("what mary toy"))))
+    _, step = jax.jit(asked)(states)
+    assert (np.asarray(step.stats.good) <= 1).all() and np.asarray(step.observation.response).any(-1).all()
 
 
 @pytest.mark.parametrize(

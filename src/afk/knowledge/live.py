@@ -30,7 +30,7 @@ from afk.knowledge.source import (
     Session,
     check_answer,
 )
-from afk.knowledge.tabulate import answering, encode
+from afk.knowledge.tabulate import Heard, answering, hear
 from afk.language import Vocabulary
 
 _GIVEN_UP_AFTER = 3  # questions in a row that cannot be put: each may have taken a minute
@@ -43,14 +43,6 @@ class _When(NamedTuple):
     is_first: bool
     episode: bytes
     moment: bytes
-
-
-class _Heard(NamedTuple):
-    """What an agent gets of an answer: its tokens, its kind on the device, and the rows that it reveals."""
-
-    tokens: np.ndarray
-    kind: int
-    facts: tuple[int, ...] = ()
 
 
 @dataclass
@@ -129,8 +121,8 @@ class Live:
                 episode=str(at).encode() + _bytes_of(episode, at),
                 moment=_bytes_of([*moment, keys, answers], at),
             )
-            heard = self._put(table, query[at], when)
-            tokens[at], kinds[at] = heard.tokens, heard.kind
+            kinds[at], heard = self._put(table, query[at], when)
+            tokens[at] = heard.tokens
             facts[at] = heard.facts[0] if heard.facts else NOTHING
             reveals[at] = [
                 not set(heard.facts).isdisjoint(np.flatnonzero(answering(keys[at], key)))
@@ -138,19 +130,20 @@ class Live:
             ]
         return tokens, kinds, facts, reveals
 
-    def _put(self, table: FactTable, query: np.ndarray, when: _When) -> _Heard:
-        """One question to the session of an episode; refused if it cannot be put."""
+    def _put(self, table: FactTable, query: np.ndarray, when: _When) -> tuple[int, Heard]:
+        """One question to the session of an episode: what comes of it; refused if it cannot be put."""
         length = table.answers.shape[-1]
-        refusal = _Heard(self._vocabulary.encode(self._refusal, length), REFUSED)
+        refusal = REFUSED, Heard(self._vocabulary.encode(self._refusal, length))
         if self._in_a_row >= _GIVEN_UP_AFTER:
             return refusal
         try:
             known = host_facts(table, self._vocabulary, unknown=self._unknown, refusal=self._refusal)
             answer = self._answer(known, query, when)
-            said = encode(answer, known, self._vocabulary, length)
-            said = self._vocabulary.encode(self._unknown, length) if said is None else said
+            heard = hear(answer, known, self._vocabulary, length)
             self._in_a_row = 0
-            return _Heard(said, KINDS.index(answer.kind), answer.facts)
+            if heard is None:  # words that the agent does not have
+                return UNKNOWN, Heard(self._vocabulary.encode(self._unknown, length))
+            return KINDS.index(answer.kind), heard
         except Exception as error:  # whatever a source of somebody else's raises
             if not self._has_failed:
                 self._say(f"refuses: {error}")

@@ -27,6 +27,13 @@ class Said(NamedTuple):
     answer: Answer
 
 
+class Heard(NamedTuple):
+    """What an agent hears of an answer: its tokens, and the rows of the facts that they reveal."""
+
+    tokens: np.ndarray
+    facts: tuple[int, ...] = ()
+
+
 class _Row(NamedTuple):
     """A row of a table: a key, the tokens of its answer, its scope, and which wanted facts it reveals."""
 
@@ -117,11 +124,11 @@ def _ask_all(
     true_rows = [np.flatnonzero(answering(np.asarray(table.keys), key)) for key in wanted]
     rows: list[_Row] = []
     for key, answer in ask_everything(source, known, seed):
-        tokens = encode(answer, known, vocabulary, np.shape(table.answers)[-1])
-        if tokens is not None:
-            scope = max((int(scopes[row]) for row in answer.facts), default=EVERYWHERE)
-            reveals = np.array([any(row in answer.facts for row in rows) for rows in true_rows])
-            rows.append(_Row(key, tokens, scope, reveals))
+        heard = hear(answer, known, vocabulary, np.shape(table.answers)[-1])
+        if heard is not None:
+            scope = max((int(scopes[row]) for row in heard.facts), default=EVERYWHERE)
+            reveals = np.array([any(row in heard.facts for row in rows) for rows in true_rows])
+            rows.append(_Row(key, heard.tokens, scope, reveals))
     return rows
 
 
@@ -132,12 +139,13 @@ def answering(keys: np.ndarray, query: np.ndarray) -> np.ndarray:
     return ((keys == query) | (keys == ANY) | (query == ANY)).all(-1)
 
 
-def encode(answer: Answer, known: Facts, vocabulary: Vocabulary, length: int) -> np.ndarray | None:
-    """An answer as tokens: its own words if the vocabulary has them, otherwise the first fact it reveals."""
-    sentences = [fact.answer for fact in known.rows if fact.row in answer.facts[:1]]
-    for text in (answer.text, *sentences):
+def hear(answer: Answer, known: Facts, vocabulary: Vocabulary, length: int) -> Heard | None:
+    """An answer in its own words if the vocabulary has them, or else those of the first fact it reveals."""
+    first = answer.facts[:1]
+    sentences = [(fact.answer, first) for fact in known.rows if fact.row in first]
+    for text, facts in ((answer.text, answer.facts), *sentences):
         try:
-            return vocabulary.encode(text, length)
+            return Heard(vocabulary.encode(text, length), facts)
         except ValueError:
             continue
     return None
