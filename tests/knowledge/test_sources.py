@@ -71,6 +71,8 @@ def test_an_sql_question_reads_and_nothing_else() -> None:
     assert told.facts == (3, 4) and told.text == "red key to the door\nred key in room1"
     endless = f"select count(*) from {', '.join(f'facts f{number}' for number in range(14))}"
     blobs = "replace(hex(zeroblob(25000)), '0', 'a'), replace(hex(zeroblob(12000)), '0', 'a')"
+    (told,) = session.ask(["SELECT group_concat(upper(answer), '; ') FROM facts"])
+    assert told.kind == "told" and told.facts == (0, 1, 2, 3, 4)
     tables = ", ".join(f"facts f{number}" for number in range(8))
     slow = f"select sum(instr('{'a' * 900}', '{'a' * 450}' || f1.row || f2.row)) from {tables}"
     for bad, problem in (

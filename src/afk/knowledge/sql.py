@@ -9,6 +9,7 @@ import sqlite3
 import time
 from dataclasses import dataclass
 
+from afk.knowledge.free_text import rows_said
 from afk.knowledge.questions import read_question
 from afk.knowledge.source import (
     NOT_UNDERSTOOD,
@@ -90,13 +91,12 @@ class _SqlSession(SessionByQuestion):
         return Answer(found[0], "told", (found[1],))
 
     def _run(self, query: str) -> Answer:
-        """Carry out a query of somebody else's; it reveals the facts whose answers it gives."""
+        """Carry out a query of somebody else's; it reveals the facts that stand in its answer."""
         rows = self._base.execute(query).fetchmany(_MOST_ROWS)
         if not rows:
             return Answer("no rows", "unknown")
         text = "\n".join(", ".join(str(value)[:_LONGEST] for value in row) for row in rows)
-        told = {value for row in rows for value in row}
-        return Answer(text, "told", tuple(fact.row for fact in self._facts.rows if fact.answer in told))
+        return Answer(text, "told", rows_said(text, self._facts))
 
     def _spend(self) -> int:
         """Count down what a question may take; anything but 0 ends it."""
