@@ -188,6 +188,19 @@ def test_of_many_facts_those_count_that_are_heard(is_deterministic: bool) -> Non
     assert (np.asarray(step.stats.good) <= 1).all() and np.asarray(step.observation.response).any(-1).all()
 
 
+@pytest.mark.parametrize("is_deterministic", [True, False], ids=["tabulated", "live"])
+@pytest.mark.parametrize(("kind", "lies", "refusals"), [("told", 1, 0), ("unknown", 0, 0), ("refused", 0, 1)])
+def test_a_false_answer_is_one_whoever_gives_it(
+    kind: str, lies: int, refusals: int, is_deterministic: bool
+) -> None:
+    odd = _Odd(is_deterministic=is_deterministic, answer=Answer("mary toy is blue ball", kind))
+    env = make("qbabyai/object-in-box").with_sources([SourceSpec()]).told_by(odd)
+    state = jax.tree.map(lambda leaf: leaf[0], env.draw_many(jax.random.key(0), 1))
+    _, step = jax.jit(env.step)(state, jnp.asarray(read_action("what mary toy")))
+    assert int(step.dealings.lies) == lies and int(step.stats.good) == 0
+    assert is_deterministic or int(step.dealings.refusals) == refusals
+
+
 @pytest.mark.parametrize(
     ("answer", "problem"),
     [

@@ -147,10 +147,20 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_a_language_model_is_asked_with_the_facts(endpoint: Any) -> None:
     session = LanguageModel(model="small", wait=0.01).open(FACTS, 1)
-    endpoint.answers = [(503, "busy"), completion("Jack toy is blue ball."), completion("No idea.")]
-    told, unknown = session.ask(["what jack toy", "what mary toy"])
-    assert (told.kind, told.facts) == ("told", (0,)) and unknown.kind == "unknown"
-    assert "red key in room1" in endpoint.asked[0]["messages"][0]["content"] and len(endpoint.asked) == 3
+    said = (
+        "Jack toy is  blue ball.",
+        "No idea.",
+        "I don\u2019t know.",
+        "I'm sorry, I can't.",
+        "It is red.",
+        "",
+    )
+    endpoint.answers = [(503, "busy"), *map(completion, said)]
+    answers = session.ask(["what jack toy"] * len(said))
+    kinds = [answer.kind for answer in answers]
+    assert kinds == ["told", "unknown", "unknown", "refused", "told", "unknown"]
+    assert [answer.facts for answer in answers] == [(0,), *[()] * 5]
+    assert "red key in room1" in endpoint.asked[0]["messages"][0]["content"] and len(endpoint.asked) == 7
 
 
 @pytest.mark.parametrize(
@@ -210,11 +220,13 @@ def test_an_endpoint_that_is_down_is_said(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_person_answers_until_the_terminal_is_closed() -> None:
     shown = io.StringIO()
-    session = Human(reads=io.StringIO("4\nblue ball in mary suitcase\nperhaps\n-\n"), writes=shown).open(
-        FACTS, 0
-    )
-    answers = session.ask(["what key"] * 6)
-    assert [each.kind for each in answers] == ["told", "told", "unknown", "refused", "refused", "refused"]
+    session = Human(
+        reads=io.StringIO("4\nBlue ball in Mary suitcase.\nred ball in room2\nI don't know\n\n-\n"),
+        writes=shown,
+    ).open(FACTS, 0)
+    answers = session.ask(["what key"] * 8)
+    kinds = ["told"] * 3 + ["unknown"] * 2 + ["refused"] * 3
+    assert [each.kind for each in answers] == kinds and not answers[2].facts
     assert [each.facts for each in answers[:2]] == [(3,), (1,)] and "nobody answers" in shown.getvalue()
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from afk.knowledge.free_text import read_answer
 from afk.knowledge.keys import check_way, key_header, without_key
 from afk.knowledge.source import Answer, Facts, KnowledgeSource, Session, SessionByQuestion
 
@@ -90,10 +91,7 @@ class _ModelSession(SessionByQuestion):
                 {"role": "user", "content": question},
             ],
         }
-        said = without_key(_text_of(self._post(content))).strip()
-        heard = " ".join(said.lower().rstrip(".").split())
-        rows = tuple(fact.row for fact in self._facts.rows if fact.answer.lower().rstrip(".") in heard)
-        return Answer(said, "told" if rows else "unknown", rows)
+        return read_answer(without_key(_text_of(self._post(content))).strip(), self._facts)
 
     def _post(self, content: dict[str, Any]) -> Any:
         """The endpoint's answer as JSON, asked for again where that may help."""

@@ -141,6 +141,8 @@ class Live:
             answer = self._answer(known, query, when)
             heard = hear(answer, known, self._vocabulary, length)
             self._in_a_row = 0
+            if heard is None and answer.kind == KINDS[REFUSED]:
+                return refusal
             if heard is None:  # words that the agent does not have
                 return UNKNOWN, Heard(self._vocabulary.encode(self._unknown, length))
             return KINDS.index(answer.kind), heard

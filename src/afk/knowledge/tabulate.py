@@ -35,12 +35,21 @@ class Heard(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """A row of a table: a key, the tokens of its answer, its scope, and which wanted facts it reveals."""
+    """A row of a table.
+
+    Attributes:
+        key: of the question.
+        answer: its tokens.
+        scope: where it can be had.
+        reveals: which wanted facts it reveals.
+        is_true: whether it reveals any fact, wanted or not.
+    """
 
     key: tuple[int, int, int]
     answer: np.ndarray
     scope: int
     reveals: np.ndarray
+    is_true: bool
 
 
 def level_seeds(seed: int, levels: int) -> range:
@@ -128,7 +137,7 @@ def _ask_all(
         if heard is not None:
             scope = max((int(scopes[row]) for row in heard.facts), default=EVERYWHERE)
             reveals = np.array([any(row in heard.facts for row in rows) for rows in true_rows])
-            rows.append(_Row(key, heard.tokens, scope, reveals))
+            rows.append(_Row(key, heard.tokens, scope, reveals, bool(heard.facts)))
     return rows
 
 
@@ -157,9 +166,10 @@ def _stack(levels: list[list[_Row]], words: int, wanted: int) -> FactTable:
     shape = len(levels), -(-most // _ROWS) * _ROWS
     keys = np.full((*shape, 3), UNUSED, np.int8)
     answers, scopes = np.zeros((*shape, words), np.uint8), np.full(shape, NEVER, np.int8)
-    reveals = np.zeros((*shape, wanted), bool)
+    reveals, is_true = np.zeros((*shape, wanted), bool), np.zeros(shape, bool)
     for level, rows in enumerate(levels):
         for place, row in enumerate(rows):
             keys[level, place], answers[level, place] = row.key, row.answer
             scopes[level, place], reveals[level, place] = row.scope, row.reveals
-    return FactTable(*map(jnp.asarray, (keys, answers, scopes, reveals)))
+            is_true[level, place] = row.is_true
+    return FactTable(*map(jnp.asarray, (keys, answers, scopes, reveals, is_true)))
