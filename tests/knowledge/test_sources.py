@@ -1,10 +1,7 @@
-"""Sources on the host: what they answer, and what happens to bad questions, endpoints and people."""
+"""Sources on the host: what they answer, and what happens to bad questions and people."""
 
 import io
-import json
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Thread
 from typing import Any
 
 import jax
@@ -20,8 +17,7 @@ from afk.envs.registry import make
 from afk.knowledge.catalogue import SOURCES, find_source
 from afk.knowledge.documents import Documents, write_pile
 from afk.knowledge.human import Human
-from afk.knowledge.language_model import LanguageModel
-from afk.knowledge.source import Fact, Facts
+from afk.knowledge.source import Facts
 from afk.knowledge.sql import Sql
 from afk.knowledge.tabulate import tabulate
 from afk.training.build import play_by_plan
@@ -29,21 +25,7 @@ from afk.training.config import Config
 from afk.training.levels import seed_levels
 from afk.training.presets import preset
 
-ROWS = (
-    Fact(("what", "jack", "toy"), "jack toy is blue ball", 0),
-    Fact(("where", "blue", "ball"), "blue ball in mary suitcase", 1),
-    Fact(("what", "mary", "suitcase"), "different from tim, mary suitcase is green box", 2),
-    Fact(("what", "*", "key"), "red key to the door", 3),
-    Fact(("where", "red", "key"), "red key in room1", 4),
-)
-FACTS = Facts(
-    ROWS,
-    ("what", "where"),
-    ("none", "blue", "green", "red", "jack", "mary"),
-    ("toy", "ball", "suitcase", "key", "box"),
-    lambda _: "i dont know",
-    "i dont",
-)
+from .sentences import FACTS, ROWS
 
 QUESTIONS = (
     "What is Jack's toy?",
@@ -103,119 +85,6 @@ def test_a_pile_is_documents_with_facts_among_other_things() -> None:
 
 
 EMPTY = Facts((), FACTS.functions, FACTS.adjectives, FACTS.nouns, FACTS.unknown, FACTS.refusal)
-
-
-class _Endpoint(BaseHTTPRequestHandler):
-    """Answers as its server's list says, in turn."""
-
-    def do_POST(self) -> None:
-        server: Any = self.server
-        server.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-        code, content = server.answers.pop(0)
-        self.send_response(code)
-        if code == 302:
-            self.send_header("Location", content)
-        self.end_headers()
-        self.wfile.write(content.encode())
-
-    def do_GET(self) -> None:
-        server: Any = self.server
-        server.asked.append(self.headers["Authorization"])
-        self.send_error(404)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
-
-
-def completion(text: str) -> tuple[int, str]:
-    return 200, json.dumps({"choices": [{"message": {"content": text}}]})
-
-
-@pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Any:
-    server: Any = HTTPServer(("127.0.0.1", 0), _Endpoint)
-    server.answers, server.asked = [], []
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
-    monkeypatch.setenv("OPENAI_API_KEY", "secret-key")
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-def test_a_language_model_is_asked_with_the_facts(endpoint: Any) -> None:
-    session = LanguageModel(model="small", wait=0.01).open(FACTS, 1)
-    said = (
-        "Jack toy is  blue ball.",
-        "No idea.",
-        "I don\u2019t know.",
-        "I'm sorry, I can't.",
-        "It is red.",
-        "",
-    )
-    endpoint.answers = [(503, "busy"), *map(completion, said)]
-    answers = session.ask(["what jack toy"] * len(said))
-    kinds = [answer.kind for answer in answers]
-    assert kinds == ["told", "unknown", "unknown", "refused", "told", "unknown"]
-    assert [answer.facts for answer in answers] == [(0,), *[()] * 5]
-    assert "red key in room1" in endpoint.asked[0]["messages"][0]["content"] and len(endpoint.asked) == 7
-
-
-@pytest.mark.parametrize(
-    ("answers", "problem"),
-    [
-        ([(401, "no")], "answers 401"),
-        ([(500, "no")] * 2, "answers 500"),
-        ([(200, "nonsense")] * 2, "no JSON"),
-        ([(200, "{}")], "no chat completion"),
-    ],
-)
-def test_what_is_wrong_with_an_endpoint_is_one_line(endpoint: Any, answers: Any, problem: str) -> None:
-    endpoint.answers = list(answers)
-    with pytest.raises(ValueError, match=problem) as raised:
-        LanguageModel(retries=1, wait=0.01).open(FACTS, 0).ask(["what key"])
-    assert "secret-key" not in str(raised.value) and "\n" not in str(raised.value)
-
-
-def test_the_key_is_for_the_endpoint_alone(endpoint: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    endpoint.answers = [completion("red key to the door, says secret-key"), (302, "/elsewhere")]
-    session = LanguageModel(retries=0).open(FACTS, 0)
-    assert session.ask(["what key"])[0].text == "red key to the door, says ***"
-    with pytest.raises(ValueError, match="answers 302"):
-        session.ask(["what key"])
-    assert len(endpoint.asked) == 2 and not endpoint.answers
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://example.org/v1")
-    with pytest.raises(ValueError, match="over https or to this machine only, not to example"):
-        LanguageModel().open(FACTS, 0)
-
-
-def test_the_key_is_not_for_proxies(endpoint: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("no_proxy", raising=False)
-    monkeypatch.delenv("NO_PROXY", raising=False)
-    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    endpoint.answers = [completion("red key to the door")]
-    assert LanguageModel(retries=0).open(FACTS, 0).ask(["what key"])[0].facts == (3,)
-
-
-@pytest.mark.parametrize("key", ["x", "1", "null", "mary", "choices", '"message"', "content\\"])
-def test_a_key_that_is_a_word_changes_no_reply(
-    endpoint: Any, key: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", key)
-    endpoint.answers = [completion("blue ball in mary suitcase")]
-    (answer,) = LanguageModel(retries=0).open(FACTS, 0).ask(["where blue ball"])
-    assert answer.text == "blue ball in mary suitcase" and answer.facts == (1,)
-
-
-def test_an_endpoint_that_is_down_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-    with pytest.raises(ValueError, match="cannot be reached"):
-        LanguageModel(retries=0, timeout=1).open(FACTS, 0).ask(["what key"])
-    monkeypatch.setenv("OPENAI_BASE_URL", "nowhere")
-    with pytest.raises(ValueError, match="OPENAI_BASE_URL is an address"):
-        LanguageModel().open(FACTS, 0)
 
 
 def test_a_person_answers_until_the_terminal_is_closed() -> None:
