@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from afk.knowledge.catalogue import find_source
 from afk.knowledge.language_model import LanguageModel
 
+from ..command import Run
 from .sentences import FACTS
 
 
@@ -120,6 +122,29 @@ def test_an_endpoint_that_is_down_is_said(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     with pytest.raises(ValueError, match="cannot be reached"):
         LanguageModel(retries=0, timeout=1).open(FACTS, 0).ask(["what key"])
-    monkeypatch.setenv("OPENAI_BASE_URL", "nowhere")
-    with pytest.raises(ValueError, match="OPENAI_BASE_URL is an address"):
-        LanguageModel().open(FACTS, 0)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "nowhere",
+        "http://",
+        "http://a b/v1",
+        "http://[::1/v1",
+        "http://a:x/v1",
+        "http://a:99999/v1",
+        "ftp://a/v1",
+    ],
+)
+def test_an_address_that_makes_no_sense_is_said_at_once(
+    address: str, monkeypatch: pytest.MonkeyPatch, run: Run
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", address)
+    with pytest.raises(ValueError, match="OPENAI_BASE_URL is an address such as"):
+        find_source("openai:small")
+    done = run("watch", "expert", "--task", "C", "--source", "openai:small")
+    assert done.code == 2 and done.err.count("\n") == 1
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://somebody:secret@example.org/v1")
+    with pytest.raises(ValueError, match="OPENAI_BASE_URL is an address such as") as raised:
+        LanguageModel()
+    assert "secret" not in str(raised.value)

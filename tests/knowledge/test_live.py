@@ -155,6 +155,13 @@ def test_a_live_source_has_a_price_like_any_other(moody: Moody) -> None:
     assert played["cost"] == pytest.approx(0.5) and len(moody.asked) >= 8
 
 
+def test_what_a_live_source_refuses_is_in_the_summary(moody: Moody) -> None:
+    assert afk.evaluate("pretrained", "C", episodes=4, asking=Asking("moody"))["refusals"] == 0
+    register_source("ill", lambda: _Ill(fails=tuple(range(9))), "never answers")
+    played = afk.evaluate("pretrained", "C", episodes=4, asking=Asking("ill"))
+    assert played["refusals"] == played["queries"] > 0 == played["recall"] == played["false_answers"]
+
+
 def test_what_goes_wrong_on_the_host_is_a_refusal_and_said_once(
     moody: Moody, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -4,7 +4,6 @@ The address is in ``OPENAI_BASE_URL`` and the key in ``OPENAI_API_KEY``; neither
 """
 
 import json
-import os
 import time
 import urllib.error
 import urllib.request
@@ -12,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from afk.knowledge.endpoint import read_address
 from afk.knowledge.free_text import read_answer
-from afk.knowledge.keys import check_way, key_header, without_key
+from afk.knowledge.keys import key_header, without_key
 from afk.knowledge.source import Answer, Facts, KnowledgeSource, Session, SessionByQuestion
 
-_DEFAULT_ADDRESS = "https://api.openai.com/v1"
 _PROMPT = (
     "You answer questions in a game. These sentences are all that you know:\n\n{facts}\n\n"
     "Answer a question with the one sentence that answers it, word for word. If none does, answer: "
@@ -55,18 +54,17 @@ class LanguageModel(KnowledgeSource):
     wait: float = 0.5
     is_deterministic: bool = False
 
+    def __post_init__(self) -> None:
+        read_address()  # what is wrong with it is said at once, not in the middle of an episode
+
     @property
     def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
         """What answers and notes call it."""
         return f"openai:{self.model}"
 
     def open(self, facts: Facts, seed: int) -> Session:
-        """See `KnowledgeSource`; a ValueError if the address makes no sense."""
-        address = os.environ.get("OPENAI_BASE_URL", _DEFAULT_ADDRESS).rstrip("/")
-        if urlsplit(address).scheme not in ("http", "https") or not urlsplit(address).netloc:
-            raise ValueError("OPENAI_BASE_URL is an address such as http://127.0.0.1:8000/v1")
-        check_way(address)
-        return _ModelSession(self, facts, seed, address)
+        """See `KnowledgeSource`."""
+        return _ModelSession(self, facts, seed, read_address())
 
 
 class _ModelSession(SessionByQuestion):
@@ -119,12 +117,7 @@ class _ModelSession(SessionByQuestion):
                     problem = f"gave no answer within {self._model.timeout:g} seconds"
             except ValueError:
                 problem = "answers something that is no JSON"
-        raise ValueError(f"{self._model.name}: the endpoint {_host(self._address)} {problem}")
-
-
-def _host(address: str) -> str:
-    """The address without a user or a password that may stand in it."""
-    return urlsplit(address).hostname or "?"
+        raise ValueError(f"{self._model.name}: the endpoint {urlsplit(self._address).hostname} {problem}")
 
 
 def _text_of(content: Any) -> str:
