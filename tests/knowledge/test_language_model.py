@@ -1,6 +1,8 @@
 """A language model as a source: what it is asked, and what happens when its endpoint is a bad one."""
 
+import contextlib
 import json
+import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 from typing import Any
@@ -21,11 +23,23 @@ class _Endpoint(BaseHTTPRequestHandler):
         server: Any = self.server
         server.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
         code, content = server.answers.pop(0)
+        if code < 100:
+            self._drip(content)
+            return
         self.send_response(code)
         if code == 302:
             self.send_header("Location", content)
         self.end_headers()
         self.wfile.write(content.encode())
+
+    def _drip(self, content: str) -> None:
+        """Send something that need not be HTTP; the rest of it byte by byte, after a bar."""
+        at_once, _, slowly = content.partition("|")
+        with contextlib.suppress(OSError):
+            self.wfile.write(at_once.encode())
+            for letter in slowly:
+                time.sleep(0.1)
+                self.wfile.write(letter.encode())
 
     def do_GET(self) -> None:
         server: Any = self.server
@@ -79,6 +93,11 @@ def test_a_language_model_is_asked_with_the_facts(endpoint: Any) -> None:
         ([(500, "no")] * 2, "answers 500"),
         ([(200, "nonsense")] * 2, "no JSON"),
         ([(200, "{}")], "no chat completion"),
+        ([(200, "[" * 200_000)] * 2, "no JSON"),
+        ([(0, "nonsense secret-key\r\n\r\n")] * 2, "no HTTP"),
+        ([(0, "HTTP/1.1 200 fine\r\nContent-Length: 9\r\n\r\n{")] * 2, "no JSON"),
+        ([(0, "")] * 2, "cannot be reached"),
+        ([(0, "HTTP/1.1 404 secret-key\r\n\r\n")], r"answers 404 \*\*\*$"),
     ],
 )
 def test_what_is_wrong_with_an_endpoint_is_one_line(endpoint: Any, answers: Any, problem: str) -> None:
@@ -86,6 +105,15 @@ def test_what_is_wrong_with_an_endpoint_is_one_line(endpoint: Any, answers: Any,
     with pytest.raises(ValueError, match=problem) as raised:
         LanguageModel(retries=1, wait=0.01).open(FACTS, 0).ask(["what key"])
     assert "secret-key" not in str(raised.value) and "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("start", ["", "HTTP/1.1 200 fine\r\n", "HTTP/1.1 200 fine\r\n\r\n"])
+def test_an_endpoint_that_drips_is_not_waited_for(endpoint: Any, start: str) -> None:
+    endpoint.answers = [(0, f"{start}|{' ' * 20}")]
+    before = time.monotonic()
+    with pytest.raises(ValueError, match=r"gave no answer within 0\.4 seconds"):
+        LanguageModel(retries=0, timeout=0.4).open(FACTS, 0).ask(["what key"])
+    assert time.monotonic() - before < 1.5
 
 
 def test_the_key_is_for_the_endpoint_alone(endpoint: Any, monkeypatch: pytest.MonkeyPatch) -> None:

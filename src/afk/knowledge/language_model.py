@@ -3,17 +3,16 @@
 The address is in ``OPENAI_BASE_URL`` and the key in ``OPENAI_API_KEY``; neither is printed or kept.
 """
 
-import json
 import time
-import urllib.error
-import urllib.request
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
-from afk.knowledge.endpoint import read_address
+from afk.files import parse_json
+from afk.knowledge.endpoint import post, read_address
 from afk.knowledge.free_text import read_answer
-from afk.knowledge.keys import key_header, without_key
+from afk.knowledge.keys import without_key
 from afk.knowledge.source import Answer, Facts, KnowledgeSource, Session, SessionByQuestion
 
 _PROMPT = (
@@ -24,26 +23,13 @@ _PROMPT = (
 _AGAIN = (408, 409, 429, 500, 502, 503, 504)  # answers of a server after which one may ask again
 
 
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Goes nowhere else: the key, and what is asked, are for the endpoint."""
-
-    def redirect_request(self, *_: Any, **__: Any) -> None:
-        """No request."""
-
-
-def _make_opener(address: str) -> urllib.request.OpenerDirector:
-    """What opens an address; one without encryption is this machine, and no proxy hears the key."""
-    unproxied = [urllib.request.ProxyHandler({})] if urlsplit(address).scheme == "http" else []
-    return urllib.request.build_opener(_NoRedirects, *unproxied)
-
-
 @dataclass(frozen=True)
 class LanguageModel(KnowledgeSource):
     """A model that is asked over HTTP.
 
     Attributes:
         model: its name at the endpoint.
-        timeout: seconds until an answer must be there.
+        timeout: seconds until all of an answer must be there.
         retries: how often it is asked again, each time after twice the time.
         wait: seconds before it is asked again for the first time.
     """
@@ -93,30 +79,23 @@ class _ModelSession(SessionByQuestion):
 
     def _post(self, content: dict[str, Any]) -> Any:
         """The endpoint's answer as JSON, asked for again where that may help."""
-        headers = {"Content-Type": "application/json"} | key_header()
-        request = urllib.request.Request(
-            f"{self._address}/chat/completions", json.dumps(content).encode(), headers, method="POST"
-        )
         problem = "was not asked"
         for attempt in range(self._model.retries + 1):
             if attempt:
                 time.sleep(self._model.wait * 2 ** (attempt - 1))
             try:
-                with _make_opener(self._address).open(request, timeout=self._model.timeout) as reply:
-                    return json.loads(reply.read(1_000_000).decode(errors="replace"))
-            except urllib.error.HTTPError as error:
-                problem = f"answers {error.code} {without_key(str(error.reason))}"
-                if error.code not in _AGAIN:
-                    break
-            except TimeoutError:
-                problem = f"gave no answer within {self._model.timeout:g} seconds"
-            except OSError as error:
-                reason = getattr(error, "reason", error)
-                problem = f"cannot be reached: {reason}"
-                if isinstance(reason, TimeoutError):
-                    problem = f"gave no answer within {self._model.timeout:g} seconds"
+                page = post(f"{self._address}/chat/completions", content, self._model.timeout)
+                if page.status == HTTPStatus.OK:
+                    return parse_json(page.text)
+            except ConnectionError as error:
+                problem = str(error)
+                continue
             except ValueError:
                 problem = "answers something that is no JSON"
+                continue
+            problem = f"answers {page.status} {page.reason}"
+            if page.status not in _AGAIN:
+                break
         raise ValueError(f"{self._model.name}: the endpoint {urlsplit(self._address).hostname} {problem}")
 
 
