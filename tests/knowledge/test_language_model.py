@@ -107,6 +107,24 @@ def test_what_is_wrong_with_an_endpoint_is_one_line(endpoint: Any, answers: Any,
     assert "secret-key" not in str(raised.value) and "\n" not in str(raised.value)
 
 
+def test_what_a_model_refuses_to_be_sent_is_left_out(endpoint: Any) -> None:
+    refusals = (
+        "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead.",
+        "Unsupported value: 'temperature' does not support 0 with this model.",
+    )
+    bad = [(400, json.dumps({"error": {"message": text}})) for text in refusals]
+    endpoint.answers = [*bad, *[completion("red key to the door")] * 2, (400, "no such model")]
+    model = LanguageModel(retries=0)
+    for seed in (0, 1):
+        assert model.open(FACTS, seed).ask(["what key"])[0].facts == (3,)
+    with pytest.raises(ValueError, match="answers 400"):
+        model.open(FACTS, 2).ask(["what key"])
+    sent = [{"temperature", "max_tokens", "max_completion_tokens"} & each.keys() for each in endpoint.asked]
+    later = {"max_completion_tokens"}
+    assert sent == [{"temperature", "max_tokens"}, {"temperature", *later}, later, later, later]
+    assert {"model", "messages"} <= endpoint.asked[-1].keys()
+
+
 @pytest.mark.parametrize("start", ["", "HTTP/1.1 200 fine\r\n", "HTTP/1.1 200 fine\r\n\r\n"])
 def test_an_endpoint_that_drips_is_not_waited_for(endpoint: Any, start: str) -> None:
     endpoint.answers = [(0, f"{start}|{' ' * 20}")]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import urllib.error
 import urllib.request
 from concurrent.futures import Future
@@ -13,6 +14,8 @@ from urllib.parse import urlsplit
 from afk.knowledge.keys import check_way, key_header, without_key
 
 _DEFAULT_ADDRESS = "https://api.openai.com/v1"
+# What newer models refuse, and what they take in its place, if anything.
+_REPLACED = {"max_tokens": "max_completion_tokens", "max_completion_tokens": None, "temperature": None}
 _LARGEST, _LONGEST_REASON = 1_000_000, 100  # bytes of a page that are read, and letters that say why
 
 
@@ -50,6 +53,22 @@ def _is_address(text: str) -> bool:
     except ValueError:
         return False
     return parts.scheme in ("http", "https") and bool(parts.hostname) and is_port and parts.username is None
+
+
+def without_refused(content: dict[str, Any], complaint: str) -> dict[str, Any] | None:
+    """A request as an endpoint may take it that complains of some of its parameters; None if of no other.
+
+    Args:
+        content: the request that it answered with status 400.
+        complaint: what it said then.
+    """
+    changed: dict[str, Any] = {}
+    for name, value in content.items():
+        if name not in _REPLACED or not re.search(rf"\b{name}\b", complaint):
+            changed[name] = value
+        elif other := _REPLACED[name]:
+            changed[other] = value
+    return None if changed == content else changed
 
 
 def post(address: str, content: dict[str, Any], seconds: float) -> Page:

@@ -4,13 +4,13 @@ The address is in ``OPENAI_BASE_URL`` and the key in ``OPENAI_API_KEY``; neither
 """
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
 from afk.files import parse_json
-from afk.knowledge.endpoint import post, read_address
+from afk.knowledge.endpoint import Page, post, read_address, without_refused
 from afk.knowledge.free_text import read_answer
 from afk.knowledge.keys import without_key
 from afk.knowledge.source import Answer, Facts, KnowledgeSource, Session, SessionByQuestion
@@ -23,6 +23,11 @@ _PROMPT = (
 _AGAIN = (408, 409, 429, 500, 502, 503, 504)  # answers of a server after which one may ask again
 
 
+def _make_parameters() -> dict[str, Any]:
+    """What a model is asked to keep to; it may think before it answers, which counts as well."""
+    return {"temperature": 0, "max_tokens": 1_000}
+
+
 @dataclass(frozen=True)
 class LanguageModel(KnowledgeSource):
     """A model that is asked over HTTP.
@@ -32,6 +37,7 @@ class LanguageModel(KnowledgeSource):
         timeout: seconds until all of an answer must be there.
         retries: how often it is asked again, each time after twice the time.
         wait: seconds before it is asked again for the first time.
+        parameters: what is sent with each question; what the endpoint refuses of it is left out from then on.
     """
 
     model: str = "gpt-4o-mini"
@@ -39,6 +45,7 @@ class LanguageModel(KnowledgeSource):
     retries: int = 2
     wait: float = 0.5
     is_deterministic: bool = False
+    parameters: dict[str, Any] = field(default_factory=_make_parameters, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         read_address()  # what is wrong with it is said at once, not in the middle of an episode
@@ -67,9 +74,7 @@ class _ModelSession(SessionByQuestion):
         facts = "\n".join(fact.answer for fact in self._facts.rows)
         content = {
             "model": self._model.model,
-            "temperature": 0,
             "seed": self._seed % 2**31,
-            "max_tokens": 60,
             "messages": [
                 {"role": "system", "content": _PROMPT.format(facts=facts, unknown=unknown)},
                 {"role": "user", "content": question},
@@ -84,7 +89,7 @@ class _ModelSession(SessionByQuestion):
             if attempt:
                 time.sleep(self._model.wait * 2 ** (attempt - 1))
             try:
-                page = post(f"{self._address}/chat/completions", content, self._model.timeout)
+                page = self._send(content)
                 if page.status == HTTPStatus.OK:
                     return parse_json(page.text)
             except ConnectionError as error:
@@ -97,6 +102,19 @@ class _ModelSession(SessionByQuestion):
             if page.status not in _AGAIN:
                 break
         raise ValueError(f"{self._model.name}: the endpoint {urlsplit(self._address).hostname} {problem}")
+
+    def _send(self, content: dict[str, Any]) -> Page:
+        """What the endpoint answers to a request with those parameters that the model takes."""
+        address, parameters = f"{self._address}/chat/completions", self._model.parameters
+        page = post(address, content | parameters, self._model.timeout)
+        while page.status == HTTPStatus.BAD_REQUEST:
+            fewer = without_refused(parameters, page.text)
+            if fewer is None:
+                break
+            parameters.clear()
+            parameters.update(fewer)
+            page = post(address, content | parameters, self._model.timeout)
+        return page
 
 
 def _text_of(content: Any) -> str:
