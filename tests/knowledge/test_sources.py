@@ -17,7 +17,7 @@ from afk.envs.registry import make
 from afk.knowledge.catalogue import SOURCES, find_source
 from afk.knowledge.documents import Documents, write_pile
 from afk.knowledge.human import Human
-from afk.knowledge.source import Facts
+from afk.knowledge.source import NOT_UNDERSTOOD, Facts
 from afk.knowledge.sql import Sql
 from afk.knowledge.tabulate import tabulate
 from afk.training.build import play_by_plan
@@ -73,6 +73,29 @@ def test_an_sql_question_reads_and_nothing_else() -> None:
         assert answer.kind == "refused" and problem in answer.text, (bad, answer)
         assert "\n" not in answer.text and answer.seconds < 2
     assert session.ask(["what key"])[0].kind == "told", "the episode goes on"
+
+
+@pytest.mark.parametrize(
+    ("question", "is_sql"),
+    [
+        ("select 1", True),
+        ("SELECT answer\nFROM facts;", True),
+        ("select answer from facts where noun = 'key'", True),
+        ("select count(*)", True),
+        ("select noun from things limit 1", True),
+        ("with known as (select answer from facts) select * from known", True),
+        ("with recursive x(n) as (select 1) select n from x", True),
+        ("with which key can i open the lock", False),
+        ("With which key can I open the lock as fast as can be?", False),
+        ("select the key that fits the lock", False),
+        ("select which key opens the lock from the box, please", False),
+        ("selecting from facts", False),
+    ],
+)
+def test_sql_is_told_from_sentences(question: str, is_sql: bool) -> None:
+    (answer,) = Sql().open(FACTS, 0).ask([question])
+    said_of_sql = answer.kind == "refused" or answer.text not in (ROWS[3].answer, NOT_UNDERSTOOD)
+    assert said_of_sql == is_sql, answer
 
 
 def test_a_pile_is_documents_with_facts_among_other_things() -> None:

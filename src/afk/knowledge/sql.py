@@ -2,9 +2,10 @@
 
     facts(function, adjective, noun, answer)
 
-A question in words is looked up; one that begins with ``select`` is carried out as it is, under limits.
+A question in words is looked up; one in SQL is carried out as it is, under limits.
 """
 
+import re
 import sqlite3
 import time
 from dataclasses import dataclass
@@ -31,6 +32,20 @@ _COUNTING = ("abs", "avg", "count", "max", "min", "round", "sum", "total")
 _WRITING = ("group_concat", "length", "lower", "ltrim", "replace", "rtrim", "string_agg", "trim", "upper")
 _FINDING = ("coalesce", "glob", "ifnull", "iif", "instr", "like", "nullif", "substr", "substring")
 _FUNCTIONS = {*_COUNTING, *_WRITING, *_FINDING}
+# Nothing, a literal, a function, all columns, a table of ours, or another and what may follow one: with
+# which key can I open it, and select the key from the box, are sentences.
+_SQL = re.compile(
+    r"""
+    select \b \s* (?:
+        ;? \s* $
+        | [\d'"]
+        | .* (?: \w \( | \* | \b from \s* \( | \b from \W+ (?: facts | sqlite_\w+ ) \b )
+        | .* \b from \s+ \w+ \s* (?: ;? \s* $ | (?: where | order | group | limit ) \b )
+    )
+    | with \s+ (?: recursive \s+ )? \w+ [^?]* \b as \s* \(
+    """,
+    re.VERBOSE | re.IGNORECASE | re.DOTALL,
+)
 _MOST_STEPS, _MOST_SECONDS = 200_000, 1.0  # of a question; steps are instructions of SQLite's machine
 _EACH = 100  # steps until the clock is looked at again
 _MOST_ROWS, _LONGEST = 20, 1_000  # of an answer, and letters of a value
@@ -77,7 +92,7 @@ class _SqlSession(SessionByQuestion):
         """See `SessionByQuestion`; what cannot be carried out is said in a line, and the episode goes on."""
         self._left, self._until = _MOST_STEPS, time.monotonic() + _MOST_SECONDS
         try:
-            if question.strip().lower().startswith(("select", "with")):
+            if _SQL.match(question.strip()):
                 return self._run(question)
             words = read_question(question, self._facts)
             if words is None:
