@@ -66,7 +66,7 @@ class Answer(NamedTuple):
         text: the answer.
         kind: one of `KINDS`.
         facts: the rows of the facts that it reveals.
-        cost: the price of the question.
+        cost: the price of the question, of a source that has one of its own; `SourceSpec` gives one to any.
         seconds: how long the answer took.
     """
 
