@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import afk
@@ -55,6 +56,26 @@ class _IllSession(Session):
         if len(self._source.puts) - 1 in self._source.fails:
             raise OSError("not now")
         return self._oracle.ask(questions)
+
+
+@dataclass(frozen=True)
+class _Odd(KnowledgeSource):
+    """It answers whatever it was told to."""
+
+    name: str = "odd"
+    is_deterministic: bool = False
+    answer: Any = None
+
+    def open(self, facts: Facts, seed: int) -> Session:
+        return _OddSession(self.answer)
+
+
+class _OddSession(Session):
+    def __init__(self, answer: Any) -> None:
+        self._answer = answer
+
+    def ask(self, questions: Sequence[str]) -> list[Answer]:
+        return [self._answer] * len(questions)
 
 
 class _MoodySession(Session):
@@ -109,6 +130,16 @@ def test_agents_play_with_a_live_source_as_with_the_oracle(moody: Moody) -> None
     assert len(moody.opened) >= 8 and len(moody.asked) >= 8 * usual["queries"]
 
 
+@pytest.mark.parametrize("player", ["pretrained", "expert"])
+def test_levels_that_look_alike_have_sessions_of_their_own(
+    moody: Moody, player: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("afk.training.evaluate.CHUNK", 4)
+    usual = afk.evaluate(player, "S", episodes=32)
+    live = afk.evaluate(player, "S", episodes=32, asking=Asking("moody"))
+    assert len(moody.opened) == 32 and live["success"] == usual["success"] == 1
+
+
 def test_watching_puts_each_question_once(moody: Moody) -> None:
     trace = afk.watch("pretrained", "C", asking=Asking("moody"))
     assert trace.steps[-1].success and moody.asked == [
@@ -122,6 +153,13 @@ def test_a_live_source_has_a_price_like_any_other(moody: Moody) -> None:
     priced = Asking("moody", (SourceSpec(price=(0.5, 0.5), budget=1),))
     played = afk.evaluate("pretrained", "S", episodes=8, asking=priced)
     assert played["cost"] == pytest.approx(0.5) and len(moody.asked) >= 8
+
+
+def test_what_a_live_source_refuses_is_in_the_summary(moody: Moody) -> None:
+    assert afk.evaluate("pretrained", "C", episodes=4, asking=Asking("moody"))["refusals"] == 0
+    register_source("ill", lambda: _Ill(fails=tuple(range(9))), "never answers")
+    played = afk.evaluate("pretrained", "C", episodes=4, asking=Asking("ill"))
+    assert played["refusals"] == played["queries"] > 0 == played["recall"] == played["false_answers"]
 
 
 def test_what_goes_wrong_on_the_host_is_a_refusal_and_said_once(
@@ -145,3 +183,44 @@ def test_a_source_that_is_down_is_given_up_and_one_that_comes_back_is_not(
         "note: ill refuses: not now",
         "note: ill is asked no more: all that follows is refused",
     ]
+
+
+@pytest.mark.parametrize("is_deterministic", [True, False], ids=["tabulated", "live"])
+def test_of_many_facts_those_count_that_are_heard(is_deterministic: bool) -> None:
+    everything = Answer(" and ".join(["blue ball"] * 20), "told", tuple(range(9)))
+    env = make("qbabyai/object-in-box").told_by(_Odd(is_deterministic=is_deterministic, answer=everything))
+    states = jax.device_get(env.draw_many(jax.random.key(0), 4))
+    asked = jax.vmap(lambda state: env.step(state, jnp.asarray(read_action("what mary toy"))))
+    _, step = jax.jit(asked)(states)
+    assert (np.asarray(step.stats.good) <= 1).all() and np.asarray(step.observation.response).any(-1).all()
+
+
+@pytest.mark.parametrize("is_deterministic", [True, False], ids=["tabulated", "live"])
+@pytest.mark.parametrize(("kind", "lies", "refusals"), [("told", 1, 0), ("unknown", 0, 0), ("refused", 0, 1)])
+def test_a_false_answer_is_one_whoever_gives_it(
+    kind: str, lies: int, refusals: int, is_deterministic: bool
+) -> None:
+    odd = _Odd(is_deterministic=is_deterministic, answer=Answer("mary toy is blue ball", kind))
+    env = make("qbabyai/object-in-box").with_sources([SourceSpec()]).told_by(odd)
+    state = jax.tree.map(lambda leaf: leaf[0], env.draw_many(jax.random.key(0), 1))
+    _, step = jax.jit(env.step)(state, jnp.asarray(read_action("what mary toy")))
+    assert int(step.dealings.lies) == lies and int(step.stats.good) == 0
+    assert is_deterministic or int(step.dealings.refusals) == refusals
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        (Answer("blue ball", "known", (0,)), "one of told, unknown, refused, not 'blue ball' and 'known'"),
+        (Answer(None, "told"), "an answer is a text"),  # pyright: ignore[reportArgumentType]
+        (Answer("blue ball", "told", (2**40,)), "a tuple of their rows"),
+        ("blue ball", "no attribute"),
+    ],
+)
+def test_an_answer_that_is_none_is_a_refusal(
+    answer: Any, problem: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    said = play(make("qbabyai/object-in-box").told_by(_Odd(answer=answer)), "what mary toy")
+    assert [text for text, _ in said] == ["i dont"] and not said[0][1].good
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith("note: odd refuses: ") and problem in line

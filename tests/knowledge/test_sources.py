@@ -1,10 +1,7 @@
-"""Sources on the host: what they answer, and what happens to bad questions, endpoints and people."""
+"""Sources on the host: what they answer, and what happens to bad questions and people."""
 
 import io
-import json
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Thread
 from typing import Any
 
 import jax
@@ -20,8 +17,7 @@ from afk.envs.registry import make
 from afk.knowledge.catalogue import SOURCES, find_source
 from afk.knowledge.documents import Documents, write_pile
 from afk.knowledge.human import Human
-from afk.knowledge.language_model import LanguageModel
-from afk.knowledge.source import Fact, Facts
+from afk.knowledge.source import NOT_UNDERSTOOD, Facts
 from afk.knowledge.sql import Sql
 from afk.knowledge.tabulate import tabulate
 from afk.training.build import play_by_plan
@@ -29,21 +25,7 @@ from afk.training.config import Config
 from afk.training.levels import seed_levels
 from afk.training.presets import preset
 
-ROWS = (
-    Fact(("what", "jack", "toy"), "jack toy is blue ball", 0),
-    Fact(("where", "blue", "ball"), "blue ball in mary suitcase", 1),
-    Fact(("what", "mary", "suitcase"), "different from tim, mary suitcase is green box", 2),
-    Fact(("what", "*", "key"), "red key to the door", 3),
-    Fact(("where", "red", "key"), "red key in room1", 4),
-)
-FACTS = Facts(
-    ROWS,
-    ("what", "where"),
-    ("none", "blue", "green", "red", "jack", "mary"),
-    ("toy", "ball", "suitcase", "key", "box"),
-    lambda _: "i dont know",
-    "i dont",
-)
+from .sentences import FACTS, ROWS
 
 QUESTIONS = (
     "What is Jack's toy?",
@@ -70,19 +52,50 @@ def test_an_sql_question_reads_and_nothing_else() -> None:
     (told,) = session.ask(["SELECT answer FROM facts WHERE noun = 'key' ORDER BY row"])
     assert told.facts == (3, 4) and told.text == "red key to the door\nred key in room1"
     endless = f"select count(*) from {', '.join(f'facts f{number}' for number in range(14))}"
+    blobs = "replace(hex(zeroblob(25000)), '0', 'a'), replace(hex(zeroblob(12000)), '0', 'a')"
+    (told,) = session.ask(["SELECT group_concat(upper(answer), '; ') FROM facts"])
+    assert told.kind == "told" and told.facts == (0, 1, 2, 3, 4)
+    tables = ", ".join(f"facts f{number}" for number in range(8))
+    slow = f"select sum(instr('{'a' * 900}', '{'a' * 450}' || f1.row || f2.row)) from {tables}"
     for bad, problem in (
         ("select * from sqlite_master", "prohibited"),
         ("select 1; drop table facts", "one statement"),
         ("with x as (select 1) insert into facts select 1, 1, 1, 1, 1", "not authorized"),
         ("select load_extension('x')", "not authorized"),
         (endless, "too long"),
-        ("select zeroblob(1000000000)", "too big"),
+        (f"select sum(instr({blobs} || f.row)) from facts f, facts g, facts h", "not authorized"),
+        (slow, "too long"),
+        ("select zeroblob(1000000000)", "not authorized"),
+        ("select " + " || ".join(["group_concat(answer)"] * 30) + " from facts", "too big"),
         ("select", "incomplete"),
     ):
         (answer,) = session.ask([bad])
         assert answer.kind == "refused" and problem in answer.text, (bad, answer)
         assert "\n" not in answer.text and answer.seconds < 2
     assert session.ask(["what key"])[0].kind == "told", "the episode goes on"
+
+
+@pytest.mark.parametrize(
+    ("question", "is_sql"),
+    [
+        ("select 1", True),
+        ("SELECT answer\nFROM facts;", True),
+        ("select answer from facts where noun = 'key'", True),
+        ("select count(*)", True),
+        ("select noun from things limit 1", True),
+        ("with known as (select answer from facts) select * from known", True),
+        ("with recursive x(n) as (select 1) select n from x", True),
+        ("with which key can i open the lock", False),
+        ("With which key can I open the lock as fast as can be?", False),
+        ("select the key that fits the lock", False),
+        ("select which key opens the lock from the box, please", False),
+        ("selecting from facts", False),
+    ],
+)
+def test_sql_is_told_from_sentences(question: str, is_sql: bool) -> None:
+    (answer,) = Sql().open(FACTS, 0).ask([question])
+    said_of_sql = answer.kind == "refused" or answer.text not in (ROWS[3].answer, NOT_UNDERSTOOD)
+    assert said_of_sql == is_sql, answer
 
 
 def test_a_pile_is_documents_with_facts_among_other_things() -> None:
@@ -97,98 +110,15 @@ def test_a_pile_is_documents_with_facts_among_other_things() -> None:
 EMPTY = Facts((), FACTS.functions, FACTS.adjectives, FACTS.nouns, FACTS.unknown, FACTS.refusal)
 
 
-class _Endpoint(BaseHTTPRequestHandler):
-    """Answers as its server's list says, in turn."""
-
-    def do_POST(self) -> None:
-        server: Any = self.server
-        server.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-        code, content = server.answers.pop(0)
-        self.send_response(code)
-        if code == 302:
-            self.send_header("Location", content)
-        self.end_headers()
-        self.wfile.write(content.encode())
-
-    def do_GET(self) -> None:
-        server: Any = self.server
-        server.asked.append(self.headers["Authorization"])
-        self.send_error(404)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
-
-
-def completion(text: str) -> tuple[int, str]:
-    return 200, json.dumps({"choices": [{"message": {"content": text}}]})
-
-
-@pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Any:
-    server: Any = HTTPServer(("127.0.0.1", 0), _Endpoint)
-    server.answers, server.asked = [], []
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
-    monkeypatch.setenv("OPENAI_API_KEY", "secret-key")
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-def test_a_language_model_is_asked_with_the_facts(endpoint: Any) -> None:
-    session = LanguageModel(model="small", wait=0.01).open(FACTS, 1)
-    endpoint.answers = [(503, "busy"), completion("Jack toy is blue ball."), completion("No idea.")]
-    told, unknown = session.ask(["what jack toy", "what mary toy"])
-    assert (told.kind, told.facts) == ("told", (0,)) and unknown.kind == "unknown"
-    assert "red key in room1" in endpoint.asked[0]["messages"][0]["content"] and len(endpoint.asked) == 3
-
-
-@pytest.mark.parametrize(
-    ("answers", "problem"),
-    [
-        ([(401, "no")], "answers 401"),
-        ([(500, "no")] * 2, "answers 500"),
-        ([(200, "nonsense")] * 2, "no JSON"),
-        ([(200, "{}")], "no chat completion"),
-    ],
-)
-def test_what_is_wrong_with_an_endpoint_is_one_line(endpoint: Any, answers: Any, problem: str) -> None:
-    endpoint.answers = list(answers)
-    with pytest.raises(ValueError, match=problem) as raised:
-        LanguageModel(retries=1, wait=0.01).open(FACTS, 0).ask(["what key"])
-    assert "secret-key" not in str(raised.value) and "\n" not in str(raised.value)
-
-
-def test_the_key_is_for_the_endpoint_alone(endpoint: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    endpoint.answers = [completion("red key to the door, says secret-key"), (302, "/elsewhere")]
-    session = LanguageModel(retries=0).open(FACTS, 0)
-    assert session.ask(["what key"])[0].text == "red key to the door, says ***"
-    with pytest.raises(ValueError, match="answers 302"):
-        session.ask(["what key"])
-    assert len(endpoint.asked) == 2 and not endpoint.answers
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://example.org/v1")
-    with pytest.raises(ValueError, match="over https or to this machine only, not to example"):
-        LanguageModel().open(FACTS, 0)
-
-
-def test_an_endpoint_that_is_down_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-    with pytest.raises(ValueError, match="cannot be reached"):
-        LanguageModel(retries=0, timeout=1).open(FACTS, 0).ask(["what key"])
-    monkeypatch.setenv("OPENAI_BASE_URL", "nowhere")
-    with pytest.raises(ValueError, match="OPENAI_BASE_URL is an address"):
-        LanguageModel().open(FACTS, 0)
-
-
 def test_a_person_answers_until_the_terminal_is_closed() -> None:
     shown = io.StringIO()
-    session = Human(reads=io.StringIO("4\nblue ball in mary suitcase\nperhaps\n-\n"), writes=shown).open(
-        FACTS, 0
-    )
-    answers = session.ask(["what key"] * 6)
-    assert [each.kind for each in answers] == ["told", "told", "unknown", "refused", "refused", "refused"]
+    session = Human(
+        reads=io.StringIO("4\nBlue ball in Mary suitcase.\nred ball in room2\nI don't know\n\n-\n"),
+        writes=shown,
+    ).open(FACTS, 0)
+    answers = session.ask(["what key"] * 8)
+    kinds = ["told"] * 3 + ["unknown"] * 2 + ["refused"] * 3
+    assert [each.kind for each in answers] == kinds and not answers[2].facts
     assert [each.facts for each in answers[:2]] == [(3,), (1,)] and "nobody answers" in shown.getvalue()
 
 

@@ -39,8 +39,12 @@ class EpisodeStats(eqx.Module):
 
 
 def query_quality(good: Any, queries: Any, wanted: Any) -> tuple[Any, Any, Any]:
-    """Precision, recall and F1 of the queries of episodes, against Q_t; numbers or arrays of any shape."""
-    precision, recall = good / (queries + (queries == 0)), good / (wanted + (wanted == 0))
+    """Precision, recall and F1 of the queries of episodes, against Q_t; numbers or arrays of any shape.
+
+    An answer may reveal several wanted facts, but a query is good once.
+    """
+    good_once = good - (good - queries) * (good > queries)
+    precision, recall = good_once / (queries + (queries == 0)), good / (wanted + (wanted == 0))
     total = precision + recall
     return precision, recall, 2 * precision * recall / (total + (total == 0))
 

@@ -28,12 +28,14 @@ class FactTable(eqx.Module):
         scope: (facts,) int8, one of `EVERYWHERE`, `ON_THE_SPOT` and `NEVER`.
         reveals: (facts, wanted facts) bool, which wanted facts of the level a row reveals, of sources whose
             answers may be about something else than the question; None if each answers its own question.
+        is_true: (facts,) bool, whether a row is a fact, and not a source's false answer; None if each is.
     """
 
     keys: jax.Array
     answers: jax.Array
     scope: jax.Array
     reveals: jax.Array | None = None
+    is_true: jax.Array | None = None
 
 
 def matches(keys: jax.Array, query: jax.Array) -> jax.Array:
@@ -70,10 +72,11 @@ def ask(
     """
     found = matches(facts.keys, query)
     is_known, row = found.any(), jnp.argmax(found)
+    is_fact = is_known if facts.is_true is None else is_known & facts.is_true[row]
     reply = Reply(
         tokens=jnp.where(is_known, facts.answers[row], unknown),
         kind=jnp.where(is_known, TOLD, UNKNOWN).astype(jnp.int8),
-        fact=jnp.where(is_known, row, NOTHING).astype(jnp.int32),
+        fact=jnp.where(is_fact, row, NOTHING).astype(jnp.int32),
     )
     if traits is None or key is None or refusal is None or falsify is None:
         return reply

@@ -4,6 +4,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import TextIO
 
+from afk.knowledge.free_text import read_answer
 from afk.knowledge.source import Answer, Facts, KnowledgeSource, Session, SessionByQuestion
 
 
@@ -52,5 +53,4 @@ class _HumanSession(SessionByQuestion):
             return Answer(self._facts.refusal, "refused")
         if said.isdecimal() and 1 <= int(said) <= len(rows):
             return Answer(rows[int(said) - 1].answer, "told", (rows[int(said) - 1].row,))
-        told = tuple(fact.row for fact in rows if fact.answer.lower() == said.lower())
-        return Answer(said or "i dont know", "told" if told else "unknown", told)
+        return read_answer(said or "i dont know", self._facts)

@@ -3,19 +3,18 @@
 The address is in ``OPENAI_BASE_URL`` and the key in ``OPENAI_API_KEY``; neither is printed or kept.
 """
 
-import json
-import os
 import time
-import urllib.error
-import urllib.request
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
-from afk.knowledge.keys import check_way, key_header, without_key
+from afk.files import parse_json
+from afk.knowledge.endpoint import Page, post, read_address, without_refused
+from afk.knowledge.free_text import read_answer
+from afk.knowledge.keys import without_key
 from afk.knowledge.source import Answer, Facts, KnowledgeSource, Session, SessionByQuestion
 
-_DEFAULT_ADDRESS = "https://api.openai.com/v1"
 _PROMPT = (
     "You answer questions in a game. These sentences are all that you know:\n\n{facts}\n\n"
     "Answer a question with the one sentence that answers it, word for word. If none does, answer: "
@@ -24,14 +23,9 @@ _PROMPT = (
 _AGAIN = (408, 409, 429, 500, 502, 503, 504)  # answers of a server after which one may ask again
 
 
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Goes nowhere else: the key, and what is asked, are for the endpoint."""
-
-    def redirect_request(self, *_: Any, **__: Any) -> None:
-        """No request."""
-
-
-_OPENER = urllib.request.build_opener(_NoRedirects)
+def _make_parameters() -> dict[str, Any]:
+    """What a model is asked to keep to; it may think before it answers, which counts as well."""
+    return {"temperature": 0, "max_tokens": 1_000}
 
 
 @dataclass(frozen=True)
@@ -40,9 +34,10 @@ class LanguageModel(KnowledgeSource):
 
     Attributes:
         model: its name at the endpoint.
-        timeout: seconds until an answer must be there.
+        timeout: seconds until all of an answer must be there.
         retries: how often it is asked again, each time after twice the time.
         wait: seconds before it is asked again for the first time.
+        parameters: what is sent with each question; what the endpoint refuses of it is left out from then on.
     """
 
     model: str = "gpt-4o-mini"
@@ -50,6 +45,10 @@ class LanguageModel(KnowledgeSource):
     retries: int = 2
     wait: float = 0.5
     is_deterministic: bool = False
+    parameters: dict[str, Any] = field(default_factory=_make_parameters, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        read_address()  # what is wrong with it is said at once, not in the middle of an episode
 
     @property
     def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -57,12 +56,8 @@ class LanguageModel(KnowledgeSource):
         return f"openai:{self.model}"
 
     def open(self, facts: Facts, seed: int) -> Session:
-        """See `KnowledgeSource`; a ValueError if the address makes no sense."""
-        address = os.environ.get("OPENAI_BASE_URL", _DEFAULT_ADDRESS).rstrip("/")
-        if urlsplit(address).scheme not in ("http", "https") or not urlsplit(address).netloc:
-            raise ValueError("OPENAI_BASE_URL is an address such as http://127.0.0.1:8000/v1")
-        check_way(address)
-        return _ModelSession(self, facts, seed, address)
+        """See `KnowledgeSource`."""
+        return _ModelSession(self, facts, seed, read_address())
 
 
 class _ModelSession(SessionByQuestion):
@@ -79,51 +74,47 @@ class _ModelSession(SessionByQuestion):
         facts = "\n".join(fact.answer for fact in self._facts.rows)
         content = {
             "model": self._model.model,
-            "temperature": 0,
             "seed": self._seed % 2**31,
-            "max_tokens": 60,
             "messages": [
                 {"role": "system", "content": _PROMPT.format(facts=facts, unknown=unknown)},
                 {"role": "user", "content": question},
             ],
         }
-        said = _text_of(self._post(content)).strip()
-        heard = " ".join(said.lower().rstrip(".").split())
-        rows = tuple(fact.row for fact in self._facts.rows if fact.answer.lower().rstrip(".") in heard)
-        return Answer(said, "told" if rows else "unknown", rows)
+        return read_answer(without_key(_text_of(self._post(content))).strip(), self._facts)
 
     def _post(self, content: dict[str, Any]) -> Any:
         """The endpoint's answer as JSON, asked for again where that may help."""
-        headers = {"Content-Type": "application/json"} | key_header()
-        request = urllib.request.Request(
-            f"{self._address}/chat/completions", json.dumps(content).encode(), headers, method="POST"
-        )
         problem = "was not asked"
         for attempt in range(self._model.retries + 1):
             if attempt:
                 time.sleep(self._model.wait * 2 ** (attempt - 1))
             try:
-                with _OPENER.open(request, timeout=self._model.timeout) as reply:
-                    return json.loads(without_key(reply.read(1_000_000).decode(errors="replace")))
-            except urllib.error.HTTPError as error:
-                problem = f"answers {error.code} {without_key(str(error.reason))}"
-                if error.code not in _AGAIN:
-                    break
-            except TimeoutError:
-                problem = f"gave no answer within {self._model.timeout:g} seconds"
-            except OSError as error:
-                reason = getattr(error, "reason", error)
-                problem = f"cannot be reached: {reason}"
-                if isinstance(reason, TimeoutError):
-                    problem = f"gave no answer within {self._model.timeout:g} seconds"
+                page = self._send(content)
+                if page.status == HTTPStatus.OK:
+                    return parse_json(page.text)
+            except ConnectionError as error:
+                problem = str(error)
+                continue
             except ValueError:
                 problem = "answers something that is no JSON"
-        raise ValueError(f"{self._model.name}: the endpoint {_host(self._address)} {problem}")
+                continue
+            problem = f"answers {page.status} {page.reason}"
+            if page.status not in _AGAIN:
+                break
+        raise ValueError(f"{self._model.name}: the endpoint {urlsplit(self._address).hostname} {problem}")
 
-
-def _host(address: str) -> str:
-    """The address without a user or a password that may stand in it."""
-    return urlsplit(address).hostname or "?"
+    def _send(self, content: dict[str, Any]) -> Page:
+        """What the endpoint answers to a request with those parameters that the model takes."""
+        address, parameters = f"{self._address}/chat/completions", self._model.parameters
+        page = post(address, content | parameters, self._model.timeout)
+        while page.status == HTTPStatus.BAD_REQUEST:
+            fewer = without_refused(parameters, page.text)
+            if fewer is None:
+                break
+            parameters.clear()
+            parameters.update(fewer)
+            page = post(address, content | parameters, self._model.timeout)
+        return page
 
 
 def _text_of(content: Any) -> str:

@@ -6,31 +6,51 @@ since that would end the program on the device: a question that cannot be put is
 why. A source of which three in a row cannot be put is given up.
 """
 
+import contextlib
 import sys
 import zlib
 from collections import OrderedDict
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from afk.knowledge.facts import UNUSED, FactTable, host_facts
-from afk.knowledge.reply import Reply
-from afk.knowledge.source import KINDS, REFUSED, UNKNOWN, Answer, Facts, KnowledgeSource, Session
-from afk.knowledge.tabulate import answering, encode
+from afk.knowledge.facts import FactTable, host_facts
+from afk.knowledge.reply import NOTHING, Reply
+from afk.knowledge.source import (
+    KINDS,
+    REFUSED,
+    UNKNOWN,
+    Answer,
+    Facts,
+    KnowledgeSource,
+    Session,
+    check_answer,
+)
+from afk.knowledge.tabulate import Heard, answering, hear
 from afk.language import Vocabulary
 
 _GIVEN_UP_AFTER = 3  # questions in a row that cannot be put: each may have taken a minute
 _MOST = 4096  # sessions that are kept open; the one that was asked least recently goes first
 
 
+class _When(NamedTuple):
+    """What tells a question from others: whether it is its episode's first, the episode, and the moment."""
+
+    is_first: bool
+    episode: bytes
+    moment: bytes
+
+
 @dataclass
 class _Open:
-    """A session, and what it was asked last: a program may ask the same twice at the same step."""
+    """A session, and when it was asked what last: a program may ask the same twice at the same step."""
 
     session: Session
-    last: tuple[int, str] = (-1, "")
+    last: tuple[bytes, str] = (b"", "")
     answer: Answer | None = None
 
 
@@ -54,7 +74,8 @@ class Live:
         *,
         number: jax.Array,
         wanted: jax.Array,
-        mission: jax.Array,
+        episode: Any,
+        moment: Any,
     ) -> tuple[Reply, jax.Array]:
         """Put a query, if there is one.
 
@@ -62,9 +83,11 @@ class Live:
             facts: what can be had now.
             query: (3,) int, ``<func, adj, noun>``.
             is_query: () bool; the source is left alone otherwise.
-            number: () int32, how many were asked before.
+            number: () int32, how many were asked before; a session begins with an episode's first question.
             wanted: (wanted facts, 3) keys of the good queries.
-            mission: (words,) tokens, by which episodes are told apart, too.
+            episode: arrays that stay as they are during an episode, by which episodes are told apart.
+            moment: arrays by which the steps of an episode are told apart, and levels that are played in
+                turn, too.
 
         Returns:
             The reply, and which wanted facts it reveals: (wanted facts,) bool.
@@ -78,56 +101,51 @@ class Live:
         tokens, kind, fact, reveals = jax.pure_callback(
             self._ask_all,
             shapes,
-            *(facts.keys, facts.answers, query, is_query, number, wanted, mission),
+            *(facts.keys, facts.answers, query, is_query, number, wanted),
+            *(jax.tree.leaves(episode), jax.tree.leaves(moment)),
             vmap_method="broadcast_all",
         )
         return Reply(tokens, kind, fact), reveals
 
-    def _ask_all(self, *batch: jax.Array) -> tuple[np.ndarray, ...]:
+    def _ask_all(self, *batch: Any) -> tuple[np.ndarray, ...]:
         """The questions of a batch with any leading axes, on the host."""
-        keys, answers, query, is_query, number, wanted, mission = map(np.asarray, batch)
+        keys, answers, query, is_query, number, wanted, episode, moment = jax.tree.map(np.asarray, batch)
         axes = is_query.shape
         tokens = np.zeros((*axes, answers.shape[-1]), np.uint8)
-        kinds, facts = np.full(axes, UNKNOWN, np.int8), np.full(axes, -1, np.int32)
+        kinds, facts = np.full(axes, UNKNOWN, np.int8), np.full(axes, NOTHING, np.int32)
         reveals = np.zeros((*axes, wanted.shape[-2]), bool)
         for at in map(tuple, np.argwhere(is_query)):
-            known = host_facts(
-                FactTable(keys[at], answers[at], np.zeros(0)),  # pyright: ignore[reportArgumentType]
-                self._vocabulary,
-                unknown=self._unknown,
-                refusal=self._refusal,
+            table = FactTable(keys[at], answers[at], np.zeros(0))  # pyright: ignore[reportArgumentType]
+            when = _When(
+                is_first=number[at] == 0,
+                episode=str(at).encode() + _bytes_of(episode, at),
+                moment=_bytes_of([*moment, keys, answers], at),
             )
-            which = str(at).encode() + wanted[at].tobytes() + mission[at].tobytes()
-            answer = self._put(known, query[at], int(number[at]), which)
-            said = encode(answer, known, self._vocabulary, answers.shape[-1])
-            tokens[at] = self._vocabulary.encode(self._unknown, answers.shape[-1]) if said is None else said
-            kinds[at] = KINDS.index(answer.kind)
-            facts[at] = answer.facts[0] if answer.facts else -1
-            told = set(answer.facts)
+            kinds[at], heard = self._put(table, query[at], when)
+            tokens[at] = heard.tokens
+            facts[at] = heard.facts[0] if heard.facts else NOTHING
             reveals[at] = [
-                (key != UNUSED).all() and not told.isdisjoint(np.flatnonzero(answering(keys[at], key)))
+                not set(heard.facts).isdisjoint(np.flatnonzero(answering(keys[at], key)))
                 for key in wanted[at]
             ]
         return tokens, kinds, facts, reveals
 
-    def _put(self, known: Facts, query: np.ndarray, number: int, which: bytes) -> Answer:
-        """One question to the session of an episode; refused if it cannot be put."""
-        classes = known.functions, known.adjectives, known.nouns
-        question = " ".join(words[index] for words, index in zip(classes, query, strict=True))
-        refusal = Answer(self._refusal, KINDS[REFUSED])
+    def _put(self, table: FactTable, query: np.ndarray, when: _When) -> tuple[int, Heard]:
+        """One question to the session of an episode: what comes of it; refused if it cannot be put."""
+        length = table.answers.shape[-1]
+        refusal = REFUSED, Heard(self._vocabulary.encode(self._refusal, length))
         if self._in_a_row >= _GIVEN_UP_AFTER:
             return refusal
         try:
-            opened = self._sessions.get(which) or _Open(self._source.open(known, zlib.crc32(which)))
-            self._sessions[which] = opened
-            self._sessions.move_to_end(which)
-            if len(self._sessions) > _MOST:
-                self._sessions.popitem(last=False)[1].session.close()
-            if opened.answer is None or opened.last != (number, question):
-                opened.session.follow(known)
-                opened.last, opened.answer = (number, question), opened.session.ask([question])[0]
+            known = host_facts(table, self._vocabulary, unknown=self._unknown, refusal=self._refusal)
+            answer = self._answer(known, query, when)
+            heard = hear(answer, known, self._vocabulary, length)
             self._in_a_row = 0
-            return opened.answer
+            if heard is None and answer.kind == KINDS[REFUSED]:
+                return refusal
+            if heard is None:  # words that the agent does not have
+                return UNKNOWN, Heard(self._vocabulary.encode(self._unknown, length))
+            return KINDS.index(answer.kind), heard
         except Exception as error:  # whatever a source of somebody else's raises
             if not self._has_failed:
                 self._say(f"refuses: {error}")
@@ -137,6 +155,35 @@ class Live:
                 self._say("is asked no more: all that follows is refused")
             return refusal
 
+    def _answer(self, known: Facts, query: np.ndarray, when: _When) -> Answer:
+        """What the source answers, of which nothing is taken on trust."""
+        classes = known.functions, known.adjectives, known.nouns
+        question = " ".join(words[index] for words, index in zip(classes, query, strict=True))
+        opened, asked = self._session(known, when), (when.moment, question)
+        if opened.answer is None or opened.last != asked:
+            opened.session.follow(known)
+            opened.last, opened.answer = asked, check_answer(opened.session.ask([question])[0])
+        return opened.answer
+
+    def _session(self, known: Facts, when: _When) -> _Open:
+        """The session of an episode; a new one with its first question, though levels may look alike."""
+        opened = self._sessions.pop(when.episode, None)
+        if opened is not None and when.is_first and opened.last[0] != when.moment:
+            opened.session.close()
+            opened = None
+        if opened is None:
+            opened = _Open(self._source.open(known, zlib.crc32(when.episode + when.moment)))
+        self._sessions[when.episode] = opened
+        if len(self._sessions) > _MOST:
+            self._sessions.popitem(last=False)[1].session.close()
+        return opened
+
     def _say(self, what: str) -> None:
-        """A line about the source to who sits before the program."""
-        print(f"note: {self._source.name} {what}", file=sys.stderr, flush=True)
+        """A line about the source to who sits before the program, if anybody does."""
+        with contextlib.suppress(OSError, ValueError):
+            print("note:", *f"{self._source.name} {what}".split(), file=sys.stderr, flush=True)
+
+
+def _bytes_of(arrays: Iterable[np.ndarray], at: tuple[int, ...]) -> bytes:
+    """What arrays hold at a place of a batch."""
+    return b"".join(each[at].tobytes() for each in arrays)

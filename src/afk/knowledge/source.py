@@ -8,11 +8,13 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import NamedTuple
 
 TOLD, UNKNOWN, REFUSED = range(3)  # what came of a question, on the device
 KINDS = ("told", "unknown", "refused")  # the same on the host
 ANYTHING = "*"  # in the words of a fact: whatever adjective
+_MOST_ROWS = 2**15  # that facts may have; no world has as many
 NOT_UNDERSTOOD = "i do not understand the question"
 
 Words = tuple[str, str, str]  # <func, adj, noun>
@@ -64,7 +66,7 @@ class Answer(NamedTuple):
         text: the answer.
         kind: one of `KINDS`.
         facts: the rows of the facts that it reveals.
-        cost: the price of the question.
+        cost: the price of the question, of a source that has one of its own; `SourceSpec` gives one to any.
         seconds: how long the answer took.
     """
 
@@ -73,6 +75,18 @@ class Answer(NamedTuple):
     facts: tuple[int, ...] = ()
     cost: float = 0.0
     seconds: float = 0.0
+
+
+def check_answer(answer: Answer) -> Answer:
+    """The answer; a ValueError if it is none, whatever a source of somebody else's gives."""
+    text, kind, rows = answer.text, answer.kind, answer.facts
+    if not isinstance(text, str) or kind not in KINDS:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(f"an answer is a text, and one of {', '.join(KINDS)}, not {text!r} and {kind!r}")
+    if not isinstance(rows, tuple) or not all(  # pyright: ignore[reportUnnecessaryIsInstance]
+        isinstance(row, Integral) and 0 <= int(row) <= _MOST_ROWS for row in rows
+    ):
+        raise ValueError(f"the facts of an answer are a tuple of their rows, not {rows!r}")
+    return answer
 
 
 class Session(ABC):

@@ -2,12 +2,15 @@
 
     facts(function, adjective, noun, answer)
 
-A question in words is looked up; one that begins with ``select`` is carried out as it is, under limits.
+A question in words is looked up; one in SQL is carried out as it is, under limits.
 """
 
+import re
 import sqlite3
+import time
 from dataclasses import dataclass
 
+from afk.knowledge.free_text import rows_said
 from afk.knowledge.questions import read_question
 from afk.knowledge.source import (
     NOT_UNDERSTOOD,
@@ -23,8 +26,35 @@ _LOOK_UP = """
     WHERE function = ? AND adjective IN (?, '*') AND noun = ? ORDER BY row LIMIT 1
 """
 _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
-_MOST_STEPS = 200_000  # instructions of SQLite's machine that a question may take: a few milliseconds
-_MOST_ROWS, _LONGEST = 20, 1_000  # of an answer, and bytes of a value
+# What a function does takes one instruction, however long that is: so only some are there, values are short,
+# and the clock is looked at often.
+_COUNTING = ("abs", "avg", "count", "max", "min", "round", "sum", "total")
+_WRITING = ("group_concat", "length", "lower", "ltrim", "replace", "rtrim", "string_agg", "trim", "upper")
+_FINDING = ("coalesce", "glob", "ifnull", "iif", "instr", "like", "nullif", "substr", "substring")
+_FUNCTIONS = {*_COUNTING, *_WRITING, *_FINDING}
+# Nothing, a literal, a function, all columns, a table of ours, or another and what may follow one: with
+# which key can I open it, and select the key from the box, are sentences.
+_SQL = re.compile(
+    r"""
+    select \b \s* (?:
+        ;? \s* $
+        | [\d'"]
+        | .* (?: \w \( | \* | \b from \s* \( | \b from \W+ (?: facts | sqlite_\w+ ) \b )
+        | .* \b from \s+ \w+ \s* (?: ;? \s* $ | (?: where | order | group | limit ) \b )
+    )
+    | with \s+ (?: recursive \s+ )? \w+ [^?]* \b as \s* \(
+    """,
+    re.VERBOSE | re.IGNORECASE | re.DOTALL,
+)
+_MOST_STEPS, _MOST_SECONDS = 200_000, 1.0  # of a question; steps are instructions of SQLite's machine
+_EACH = 100  # steps until the clock is looked at again
+_MOST_ROWS, _LONGEST = 20, 1_000  # of an answer, and letters of a value
+_LIMITS = {
+    sqlite3.SQLITE_LIMIT_LENGTH: 2 * _LONGEST,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 2 * _LONGEST,
+    sqlite3.SQLITE_LIMIT_COLUMN: 20,
+    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 100,
+}
 
 
 @dataclass(frozen=True)
@@ -48,10 +78,11 @@ class _SqlSession(SessionByQuestion):
         self._base.executemany("INSERT INTO facts VALUES (?, ?, ?, ?, ?)", rows)
         self._base.commit()
         self._base.execute("PRAGMA query_only = ON")
-        self._base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 100 * _LONGEST)
+        for limit, most in _LIMITS.items():
+            self._base.setlimit(limit, most)
         self._base.set_authorizer(_may_only_read)
-        self._left = 0
-        self._base.set_progress_handler(self._spend, 1_000)
+        self._left, self._until = 0, 0.0
+        self._base.set_progress_handler(self._spend, _EACH)
 
     def close(self) -> None:
         """Forget the database."""
@@ -59,9 +90,9 @@ class _SqlSession(SessionByQuestion):
 
     def answer(self, question: str) -> Answer:
         """See `SessionByQuestion`; what cannot be carried out is said in a line, and the episode goes on."""
-        self._left = _MOST_STEPS
+        self._left, self._until = _MOST_STEPS, time.monotonic() + _MOST_SECONDS
         try:
-            if question.strip().lower().startswith(("select", "with")):
+            if _SQL.match(question.strip()):
                 return self._run(question)
             words = read_question(question, self._facts)
             if words is None:
@@ -75,23 +106,22 @@ class _SqlSession(SessionByQuestion):
         return Answer(found[0], "told", (found[1],))
 
     def _run(self, query: str) -> Answer:
-        """Carry out a query of somebody else's; it reveals the facts whose answers it gives."""
+        """Carry out a query of somebody else's; it reveals the facts that stand in its answer."""
         rows = self._base.execute(query).fetchmany(_MOST_ROWS)
         if not rows:
             return Answer("no rows", "unknown")
         text = "\n".join(", ".join(str(value)[:_LONGEST] for value in row) for row in rows)
-        told = {value for row in rows for value in row}
-        return Answer(text, "told", tuple(fact.row for fact in self._facts.rows if fact.answer in told))
+        return Answer(text, "told", rows_said(text, self._facts))
 
     def _spend(self) -> int:
         """Count down what a question may take; anything but 0 ends it."""
-        self._left -= 1_000
-        return int(self._left <= 0)
+        self._left -= _EACH
+        return int(self._left <= 0 or time.monotonic() > self._until)
 
 
 def _may_only_read(action: int, *about: str | None) -> int:
     """What SQLite may do: read the table of facts, with functions that touch nothing else."""
-    if action == sqlite3.SQLITE_FUNCTION and about[1] in ("load_extension", "readfile", "writefile"):
+    if action == sqlite3.SQLITE_FUNCTION and about[1] not in _FUNCTIONS:
         return sqlite3.SQLITE_DENY
     if action == sqlite3.SQLITE_READ and about[0] not in ("facts", "", None):
         return sqlite3.SQLITE_DENY

@@ -27,13 +27,29 @@ class Said(NamedTuple):
     answer: Answer
 
 
+class Heard(NamedTuple):
+    """What an agent hears of an answer: its tokens, and the rows of the facts that they reveal."""
+
+    tokens: np.ndarray
+    facts: tuple[int, ...] = ()
+
+
 class _Row(NamedTuple):
-    """A row of a table: a key, the tokens of its answer, its scope, and which wanted facts it reveals."""
+    """A row of a table.
+
+    Attributes:
+        key: of the question.
+        answer: its tokens.
+        scope: where it can be had.
+        reveals: which wanted facts it reveals.
+        is_true: whether it reveals any fact, wanted or not.
+    """
 
     key: tuple[int, int, int]
     answer: np.ndarray
     scope: int
     reveals: np.ndarray
+    is_true: bool
 
 
 def level_seeds(seed: int, levels: int) -> range:
@@ -117,11 +133,11 @@ def _ask_all(
     true_rows = [np.flatnonzero(answering(np.asarray(table.keys), key)) for key in wanted]
     rows: list[_Row] = []
     for key, answer in ask_everything(source, known, seed):
-        tokens = encode(answer, known, vocabulary, np.shape(table.answers)[-1])
-        if tokens is not None:
-            scope = max((int(scopes[row]) for row in answer.facts), default=EVERYWHERE)
-            reveals = np.array([any(row in answer.facts for row in rows) for rows in true_rows])
-            rows.append(_Row(key, tokens, scope, reveals))
+        heard = hear(answer, known, vocabulary, np.shape(table.answers)[-1])
+        if heard is not None:
+            scope = max((int(scopes[row]) for row in heard.facts), default=EVERYWHERE)
+            reveals = np.array([any(row in heard.facts for row in rows) for rows in true_rows])
+            rows.append(_Row(key, heard.tokens, scope, reveals, bool(heard.facts)))
     return rows
 
 
@@ -132,12 +148,13 @@ def answering(keys: np.ndarray, query: np.ndarray) -> np.ndarray:
     return ((keys == query) | (keys == ANY) | (query == ANY)).all(-1)
 
 
-def encode(answer: Answer, known: Facts, vocabulary: Vocabulary, length: int) -> np.ndarray | None:
-    """An answer as tokens: its own words if the vocabulary has them, otherwise the first fact it reveals."""
-    sentences = [fact.answer for fact in known.rows if fact.row in answer.facts[:1]]
-    for text in (answer.text, *sentences):
+def hear(answer: Answer, known: Facts, vocabulary: Vocabulary, length: int) -> Heard | None:
+    """An answer in its own words if the vocabulary has them, or else those of the first fact it reveals."""
+    first = answer.facts[:1]
+    sentences = [(fact.answer, first) for fact in known.rows if fact.row in first]
+    for text, facts in ((answer.text, answer.facts), *sentences):
         try:
-            return vocabulary.encode(text, length)
+            return Heard(vocabulary.encode(text, length), facts)
         except ValueError:
             continue
     return None
@@ -149,9 +166,10 @@ def _stack(levels: list[list[_Row]], words: int, wanted: int) -> FactTable:
     shape = len(levels), -(-most // _ROWS) * _ROWS
     keys = np.full((*shape, 3), UNUSED, np.int8)
     answers, scopes = np.zeros((*shape, words), np.uint8), np.full(shape, NEVER, np.int8)
-    reveals = np.zeros((*shape, wanted), bool)
+    reveals, is_true = np.zeros((*shape, wanted), bool), np.zeros(shape, bool)
     for level, rows in enumerate(levels):
         for place, row in enumerate(rows):
             keys[level, place], answers[level, place] = row.key, row.answer
             scopes[level, place], reveals[level, place] = row.scope, row.reveals
-    return FactTable(*map(jnp.asarray, (keys, answers, scopes, reveals)))
+            is_true[level, place] = row.is_true
+    return FactTable(*map(jnp.asarray, (keys, answers, scopes, reveals, is_true)))

@@ -80,12 +80,15 @@ class GridWorld(Environment[State]):
     def told_by(self, source: KnowledgeSource) -> "GridWorld":
         """The same world; what a source tells of levels that are drawn in bulk takes the oracle's place.
 
-        One that cannot be asked everything beforehand is asked while episodes are played.
+        One that cannot be asked everything beforehand is asked while episodes are played; what it refuses
+        stands in their statistics.
         """
         other = copy(self)
         if source.is_deterministic:
             other.source = source
         else:
+            # Whoever may refuse or fail keeps books of it.
+            other = other.with_sources(other.sources or (SourceSpec(),))
             other.live = Live(source, VOCABULARY, *map(VOCABULARY.decode, (UNKNOWN, REFUSAL)))
         return other
 

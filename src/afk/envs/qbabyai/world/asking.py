@@ -75,8 +75,15 @@ def _ask_live(
     live: Live, state: State, here: FactTable, query: jax.Array, is_query: jax.Array
 ) -> tuple[Reply, jax.Array]:
     """The reply of who is asked on the host, and which wanted facts it reveals: (8,) bool."""
-    about = {"wanted": state.level.good_queries, "mission": state.level.mission}
-    return live.ask(here, query, is_query, number=state.queries, **about)
+    return live.ask(
+        here,
+        query,
+        is_query,
+        number=state.queries,
+        wanted=state.level.good_queries,
+        episode=state.level,
+        moment=(state.grid, state.position, state.step),
+    )
 
 
 def _revealed(state: State, query: jax.Array, reply: Reply) -> jax.Array:
