@@ -47,6 +47,13 @@ def test_schemas_come_from_the_docstrings() -> None:
     assert [tool["function"]["name"] for tool in describe_tools("all-told")] == ["act"]
 
 
+def test_a_key_is_hidden_in_what_was_read_and_spoils_no_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KEY_NAME, '"content"')
+    with served(lambda *_: say('a "content" of mine')) as address:
+        reply = Endpoint(address, "model", tries=1).complete([{"role": "user", "content": "hello"}], [])
+    assert reply.message["content"] == "a *** of mine"
+
+
 def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     asked: list[int] = []
 

@@ -1,6 +1,7 @@
 """The key of a model's endpoint: it comes from the environment, and only the endpoint ever sees it."""
 
 import os
+from typing import Any
 from urllib.parse import urlsplit
 
 KEY_NAME = "OPENAI_API_KEY"
@@ -33,3 +34,14 @@ def without_key(said: str) -> str:
     """A text of an endpoint, which may hold what it was sent; JSON is read first, or it would be spoilt."""
     key = read_key()
     return said.replace(key, "***") if len(key) >= _SHORTEST else said
+
+
+def without_key_in(content: Any) -> Any:
+    """JSON that was read, with every text of it `without_key`."""
+    if isinstance(content, str):
+        return without_key(content)
+    if isinstance(content, list):
+        return [without_key_in(each) for each in content]
+    if isinstance(content, dict):
+        return {without_key(name): without_key_in(each) for name, each in content.items()}
+    return content

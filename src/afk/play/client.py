@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from afk.files import parse_json
-from afk.knowledge.keys import check_way, key_header, without_key
+from afk.knowledge.keys import check_way, key_header, without_key, without_key_in
 
 _LARGEST = 4 * 2**20  # bytes of a reply that are read
 _LONGEST_WAIT = 120.0  # seconds that a server may make us wait before we try again
@@ -157,7 +157,7 @@ class Endpoint:
             raise TryAgain(f"no whole answer in time at {address.hostname}")
         if len(content) > _LARGEST:
             raise TryAgain(f"a reply of more than {_LARGEST:,} bytes")
-        said = without_key(content.decode(errors="replace"))
+        said = content.decode(errors="replace")
         if response.status == 400 and _LIMIT in body and _NEW_LIMIT in said:
             self._takes_new_limit.set()
             raise TryAgain(f"it wants {_NEW_LIMIT}", after=0.0, is_taken=False)
@@ -186,7 +186,7 @@ def _check(response: HTTPResponse, content: str) -> str:
     """The content of a good answer; what else there is is raised."""
     if response.status == 200:
         return content
-    why = f"{response.status} {without_key(response.reason)}: {' '.join(content[:300].split())}"
+    why = f"{response.status} {without_key(response.reason)}: {' '.join(without_key(content)[:300].split())}"
     if response.status in _NOT_NOW or response.status >= 500:
         after = _wait_of(response.getheader("Retry-After"))
         raise TryAgain(why, after, is_taken=response.status not in _NOT_NOW)
@@ -210,7 +210,7 @@ def _wait_of(header: str | None) -> float | None:
 def _read(content: str, seconds: float) -> Reply:
     """The reply in the body of an answer."""
     try:
-        answer = parse_json(content)
+        answer = without_key_in(parse_json(content))
         choice = answer["choices"][0]
         message = choice["message"]
         usage = answer.get("usage") or {}
