@@ -9,6 +9,7 @@ from afk.bench import sources as bench
 from ..command import Run
 
 
+@pytest.mark.slow
 def test_sources_are_measured_beside_the_oracle(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "POOL", 32)
     rows = json.loads(run("bench", "sources", "--task", "S", "--envs", "8", "--rounds", "3", "--json").out)[

@@ -50,6 +50,7 @@ def test_a_broken_memory_is_found_and_named(tmp_path: Path) -> None:
     assert not (tmp_path / BEFORE_SKIP).exists() and read_config(tmp_path) == TINY
 
 
+@pytest.mark.slow
 def test_a_run_that_skipped_nothing_is_refused_in_one_line(tmp_path: Path) -> None:
     start_run(TINY, tmp_path)
     done = subprocess.run(

@@ -71,6 +71,7 @@ def test_it_says_at_once_what_it_would_say_word_by_word(modules: Any) -> None:
     assert len(np.unique(said)) > 3
 
 
+@pytest.mark.slow
 def test_it_learns_from_exported_episodes_and_is_served(
     modules: Any,
     episodes: list[dict[str, Any]],

@@ -67,6 +67,7 @@ def test_no_program_is_compiled_for_the_number_of_a_level(caplog: pytest.LogCapt
     assert not _compiled(caplog)
 
 
+@pytest.mark.slow
 def test_few_programs_are_compiled_for_an_episode_and_for_an_evaluation(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

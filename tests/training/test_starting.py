@@ -26,6 +26,7 @@ def test_a_new_network_is_the_one_that_is_made_step_by_step(agent: str) -> None:
         assert np.allclose(one, other, rtol=1e-5, atol=1e-6)  # as these tests compile, rounded otherwise
 
 
+@pytest.mark.slow
 def test_few_programs_are_compiled_to_train(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     jax.clear_caches()
     said: list[str] = []

@@ -182,6 +182,7 @@ def test_memory_is_given_back_now_and_then(monkeypatch: pytest.MonkeyPatch) -> N
     assert len(given) == 4
 
 
+@pytest.mark.slow
 def test_the_viewer_asks_whom_it_is_told_to() -> None:
     silenced = Asking("documents", (SourceSpec(silence=(1.0, 1.0), price=(0.0, 0.5)),))
     library, source = Library(asking=silenced), Source(GRID, PRETRAINED, 0, 0)
