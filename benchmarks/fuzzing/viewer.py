@@ -15,9 +15,9 @@ from urllib.parse import urlencode, urlsplit
 from .common import Tally
 
 _PATIENCE = 120.0  # seconds for an answer
-_LOOKS = 30  # at the memory, along all episodes
+_LOOKS = 100  # at the memory, along all episodes
 _WARM = 1000  # episodes in which programs may still be compiled for what nobody played before
-_GROWTH = 1.1  # of memory from the middle to the end, beyond which it is not bounded
+_GROWTH = 1.1  # of the most memory in the second half, compared with the first, from which it is not bounded
 _ODD = (
     "",
     " ",
@@ -260,9 +260,11 @@ def fuzz_episodes(place: Path, seed: int, most: int | None) -> Tally:
                 tally.count("wrong_exit_codes", f"{what}: status {status}, {content[:80]!r}")
             if tally.tried % max(1, count // _LOOKS) == 0:
                 noted.append((tally.tried, viewer.memory))
-    middle, last = noted[len(noted) // 2][1], noted[-1][1]
-    places = [noted[len(noted) * part // 6] for part in (0, 1, 3)] + [noted[-1]]
-    tally.memory = ", ".join(f"{memory:.1f} GB after {number:,}" for number, memory in places)
-    if count >= _WARM and last > _GROWTH * middle:
-        tally.count("lost", f"memory grows: {middle:.2f} GB half way, {last:.2f} GB in the end")
+    # It rises and falls as programs are compiled and forgotten: what counts is how high it gets.
+    middle = len(noted) // 2
+    halves = [[memory for _, memory in part] for part in (noted[:middle], noted[middle:])]
+    first, second = (f"{min(half):.1f} to {max(half):.1f} GB" for half in halves)
+    tally.memory = f"{first} in the first half, {second} in the second"
+    if count >= _WARM and max(halves[1]) > _GROWTH * max(halves[0]):
+        tally.count("lost", f"memory grows: {tally.memory}")
     return tally
