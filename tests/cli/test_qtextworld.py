@@ -8,6 +8,7 @@ from io import StringIO
 from pathlib import Path
 
 import jax
+import numpy as np
 import pytest
 from rich.console import Console
 
@@ -58,7 +59,8 @@ def winning_lines(name: str, seed: int) -> list[str]:
     assert isinstance(env, QTextWorld)
     (episodes,) = play(env, expert, episodes=1, seed=seed)
     states = draw_pool(env, fresh_keys(seed)[0], 1).states
-    return [write_command(env.task, action) for action in plan(env, states)[0][: int(episodes.length[0])]]
+    actions = np.asarray(plan(env, states)[0])[: int(episodes.length[0])]
+    return [write_command(env.task, action) for action in actions]
 
 
 @pytest.mark.usefixtures("nothing")

@@ -206,4 +206,5 @@ def _find_news(before: Any, after: Any) -> str:
 def _sets(notebook: Notebook, decode: Callable[[np.ndarray], str]) -> tuple[tuple[str, ...], ...]:
     """The sets of a notebook as text, A_0 first."""
     used = sorted(set(notebook.group.tolist()) - {UNUSED})
-    return tuple(tuple(map(decode, notebook.notes[notebook.group == index])) for index in used)
+    sets = (np.asarray(notebook.notes[notebook.group == index]) for index in used)
+    return tuple(tuple(map(decode, each)) for each in sets)

@@ -136,7 +136,7 @@ def describe_state(state: State) -> str:
     """A whole level in sentences: every room, what is in it and where that is from the agent."""
     state = jax.device_get(state)
     codes = np.asarray(state.grid)
-    here = _room(state, *state.position)
+    here = _room(state, *np.asarray(state.position))
     rows, columns = _room_shape(state)
     rooms = rows * columns
     layout = f"{_NUMBERS[rooms]} rooms, {rows} by {columns}" if rooms > 1 else "one room"
