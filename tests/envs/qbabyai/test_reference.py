@@ -10,6 +10,7 @@ import jax
 import numpy as np
 import pytest
 
+from afk.compiling import known_options
 from afk.envs.qbabyai.levels.tasks import paper_tasks
 from afk.envs.qbabyai.reference import MinigridReference, compare, random_actions, record, render
 from afk.envs.qbabyai.world import cells
@@ -22,12 +23,14 @@ LEVELS, STEPS = 8, 100
 NINE_ROOMS = "qbabyai/go-to-favorite+open-door"
 MOVABLE = (cells.KEY, cells.BALL, cells.BOX, cells.OPEN_DOOR, cells.CLOSED_DOOR)
 # A few levels a task: what counts is how soon they are compiled, not how fast they are drawn.
-COMPILE_SOON = {
-    "xla_backend_optimization_level": 0,
-    "xla_llvm_disable_expensive_passes": True,
-    "xla_cpu_use_fusion_emitters": False,
-    "xla_cpu_parallel_codegen_split_count": 1,
-}
+COMPILE_SOON = known_options(
+    {
+        "xla_backend_optimization_level": 0,
+        "xla_llvm_disable_expensive_passes": True,
+        "xla_cpu_use_fusion_emitters": False,
+        "xla_cpu_parallel_codegen_split_count": 1,
+    }
+)
 
 
 @cache
