@@ -46,14 +46,13 @@ def pretrained(archive: Archive) -> list[Table]:
 
 def headline(archive: Archive) -> list[Table]:
     """Success on six tasks, for the README: of `pretrained`, what a reader wants to know first."""
-    rows = []
+    rows, on_its_levels = [], dict(zip(GRID_TASKS, RELEASED_TASKS, strict=True))
     for task in (each for each in _HEADLINE if each in archive.pretrained):
-        success, *others = _row(archive, task).cells
-        its_levels = dict(zip(GRID_TASKS, RELEASED_TASKS, strict=True)).get(task, task)
-        like = _row(archive, its_levels).cells[0] if its_levels in archive.pretrained else Cell()
-        ours = replace(success, paper=None) if isinstance(success, Cell) else success
+        cells, other = _row(archive, task).cells, on_its_levels.get(task, task)
+        like = _row(archive, other).cells[0] if other in archive.pretrained else Cell()
+        ours = replace(cells[0], paper=None) if isinstance(cells[0], Cell) else cells[0]
         title = getattr(find_task(task), "title", published_row(task))
-        rows.append(Row((title,), (ours, others[_QUERIES - 1], like)))
+        rows.append(Row((title,), (ours, cells[_QUERIES], like)))
     columns = (
         Column("success", shows_paper=False),
         Column("queries", shows_paper=False),

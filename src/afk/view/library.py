@@ -91,12 +91,13 @@ class Library:
 
     def describe(self) -> dict[str, Any]:
         """All that there is to choose from, and what to open with."""
-        agents: list[dict[str, Any]] = [{"name": PRETRAINED, "tasks": list_pretrained()}]
+        pretrained, letters = list_pretrained(), {name: short for short, name in tasks_by_letters().items()}
+        agents: list[dict[str, Any]] = [{"name": PRETRAINED, "tasks": pretrained}]
         for name, path in self._checkpoints().items():
             agents.append({"name": name, "tasks": _tasks_of(path)})
         agents += [{"name": name, "tasks": None} for name in POLICIES]
-        tasks = [_describe_task(find_task(name)) for name in task_names()]
-        shown = [task for task in task_names() if task in list_pretrained()]
+        tasks = [_describe_task(find_task(name), letters.get(name, "")) for name in task_names()]
+        shown = [task for task in task_names() if task in pretrained]
         gallery = [Source(task, PRETRAINED, 0, 0).describe() for task in shown]
         known = {"tasks": tasks, "agents": agents, "levels": LEVELS, "gallery": gallery}
         known |= {"asking": self.asking.title}
@@ -200,7 +201,6 @@ def _tasks_of(path: Path) -> list[str]:
         return []
 
 
-def _describe_task(task: Task) -> dict[str, Any]:
+def _describe_task(task: Task, letters: str) -> dict[str, Any]:
     title = getattr(task, "title", "") or task.name.partition("/")[2].replace("-", " ").title()
-    letters = next((short for short, name in tasks_by_letters().items() if name == task.name), title)
-    return {"name": task.name, "world": world_of(task).title, "title": title, "short": letters}
+    return {"name": task.name, "world": world_of(task).title, "title": title, "short": letters or title}
